@@ -1,0 +1,33 @@
+# hotloop_library(name SOURCES... LINK targets...): a static library of one folder. A .cu file is CUDA where there is a
+# toolkit and plain C++ otherwise: the same source is both backends.
+function(hotloop_sources target)
+  foreach(source ${ARGN})
+    if(source MATCHES "\\.cu$" AND NOT HOTLOOP_CUDA)
+      set_source_files_properties(${source} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
+    endif()
+  endforeach()
+  target_sources(${target} PRIVATE ${ARGN})
+endfunction()
+
+function(hotloop_library name)
+  cmake_parse_arguments(A "" "" "SOURCES;LINK" ${ARGN})
+  add_library(hotloop_${name} STATIC)
+  add_library(hotloop::${name} ALIAS hotloop_${name})
+  set_target_properties(hotloop_${name} PROPERTIES EXPORT_NAME ${name} LINKER_LANGUAGE CXX)
+  hotloop_sources(hotloop_${name} ${A_SOURCES})
+  target_link_libraries(hotloop_${name} PUBLIC hotloop_build ${A_LINK})
+endfunction()
+
+# hotloop_test(name SOURCES... LINK...): one GoogleTest program; every TEST in it is a CTest test. Tests whose name starts
+# with Gpu carry the label gpu, with Slow the label slow.
+function(hotloop_test name)
+  cmake_parse_arguments(A "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name})
+  hotloop_sources(${name} ${A_SOURCES})
+  target_link_libraries(${name} PRIVATE hotloop_build ${A_LINK} GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE HOTLOOP_SOURCE_DIR="${PROJECT_SOURCE_DIR}" HOTLOOP_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
+  gtest_discover_tests(${name} TEST_FILTER "-*Gpu*:*Slow*" DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  gtest_discover_tests(${name} TEST_FILTER "*Gpu*" TEST_SUFFIX "" DISCOVERY_TIMEOUT 60 PROPERTIES LABELS gpu TIMEOUT 600 TEST_LIST ${name}_gpu)
+  gtest_discover_tests(${name} TEST_FILTER "*Slow*" DISCOVERY_TIMEOUT 60 PROPERTIES LABELS slow TIMEOUT 3600 TEST_LIST ${name}_slow)
+endfunction()

@@ -1,0 +1,1 @@
+# cmake --install: a tree that runs from anywhere.

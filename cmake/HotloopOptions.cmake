@@ -1,0 +1,84 @@
+# Options, language settings and warnings for our own targets.
+include(CheckLanguage)
+include(CheckCXXSourceRuns)
+
+option(HOTLOOP_CUDA "Build the CUDA backend (needs nvcc 13)" ON)
+option(HOTLOOP_SANITIZE "Address and undefined-behaviour sanitizers" OFF)
+set(HOTLOOP_TORCH_ROOT "" CACHE PATH "Folder of the torch package (holds include/ and lib/)")
+set(HOTLOOP_MARCH "auto" CACHE STRING "-march for the CPU backend: auto (x86-64-v3 where this machine has it), none, or a value")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_program(HOTLOOP_CCACHE ccache)
+if(HOTLOOP_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${HOTLOOP_CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${HOTLOOP_CCACHE})
+endif()
+
+if(HOTLOOP_CUDA)
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    # the local card; without one the two data-centre generations and PTX for what comes after
+    execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+                    OUTPUT_VARIABLE caps ERROR_QUIET RESULT_VARIABLE status)
+    if(status EQUAL 0 AND caps MATCHES "^([0-9]+)\\.([0-9]+)")
+      set(CMAKE_CUDA_ARCHITECTURES "${CMAKE_MATCH_1}${CMAKE_MATCH_2}")
+    else()
+      set(CMAKE_CUDA_ARCHITECTURES "80-real;90-real;90-virtual")
+    endif()
+  endif()
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Shared) # torch uses the shared one: two runtimes in a process would not share state
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    find_package(CUDAToolkit REQUIRED)
+    if(CUDAToolkit_VERSION VERSION_LESS 13)
+      message(WARNING "CUDA ${CUDAToolkit_VERSION} is older than 13: building for the CPU only")
+      set(HOTLOOP_CUDA OFF)
+    endif()
+  else()
+    message(STATUS "no nvcc: building for the CPU only")
+    set(HOTLOOP_CUDA OFF)
+  endif()
+endif()
+
+if(HOTLOOP_MARCH STREQUAL "auto")
+  set(HOTLOOP_MARCH "none")
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    set(CMAKE_REQUIRED_FLAGS "-march=x86-64-v3")
+    check_cxx_source_runs("int main() { return __builtin_cpu_supports(\"avx2\") && __builtin_cpu_supports(\"fma\") ? 0 : 1; }"
+                          HOTLOOP_HAS_X86_64_V3)
+    unset(CMAKE_REQUIRED_FLAGS)
+    if(HOTLOOP_HAS_X86_64_V3)
+      set(HOTLOOP_MARCH "x86-64-v3")
+    endif()
+  endif()
+endif()
+
+# hotloop_build: what every own target is compiled with.
+add_library(hotloop_build INTERFACE)
+set(host_flags -Wall -Wextra -Werror -Wno-unknown-pragmas)
+# -ffp-contract=off: the same bits on every compiler and on the GPU; the other two change no value, only permit vectors
+set(math_flags -ffp-contract=off -fno-math-errno -fno-trapping-math)
+if(NOT HOTLOOP_MARCH STREQUAL "none")
+  list(APPEND math_flags -march=${HOTLOOP_MARCH})
+endif()
+target_compile_options(hotloop_build INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${host_flags} ${math_flags}>)
+string(REPLACE ";" "," host_list "${host_flags};${math_flags}")
+target_compile_options(hotloop_build INTERFACE
+  # -std by hand: CMake 3.25 does not know that nvcc takes C++20
+  "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-Xcompiler=${host_list};-Werror=all-warnings;--expt-relaxed-constexpr;--extended-lambda;-fmad=false>")
+if(HOTLOOP_CUDA)
+  target_compile_definitions(hotloop_build INTERFACE HOTLOOP_CUDA=1)
+endif()
+if(HOTLOOP_SANITIZE)
+  target_compile_options(hotloop_build INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(hotloop_build INTERFACE -fsanitize=address,undefined)
+endif()
+target_include_directories(hotloop_build INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+  $<INSTALL_INTERFACE:include/hotloop>)

@@ -1,0 +1,205 @@
+#include "sim/core/device.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "sim/core/cuda_check.h"
+#include "sim/core/error.h"
+
+namespace hotloop {
+namespace {
+
+constexpr std::size_t kAlignment = 256;
+
+std::string megabytes(std::size_t bytes) { return std::to_string(bytes / 1000000) + " MB"; }
+
+#ifdef HOTLOOP_CUDA
+cudaStream_t cuda_stream(const Exec& exec) { return static_cast<cudaStream_t>(exec.stream); }
+
+void select(Device device) { SIM_CHECK_CUDA(cudaSetDevice(device.index)); }
+
+void* allocate_cuda(Device device, std::size_t bytes, Memory::Kind kind) {
+  select(device);
+  void* p = nullptr;
+  const cudaError_t status =
+      kind == Memory::Kind::pinned ? cudaHostAlloc(&p, bytes, cudaHostAllocMapped) : cudaMalloc(&p, bytes);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    std::size_t free_bytes = 0, total_bytes = 0;
+    cudaMemGetInfo(&free_bytes, &total_bytes);
+    throw OutOfMemory(device.str() + ": out of memory: " + megabytes(bytes) + " asked for, " + megabytes(free_bytes) +
+                      " of " + megabytes(total_bytes) + " free");
+  }
+  SIM_CHECK_CUDA(status);
+  if (kind == Memory::Kind::pinned) {
+    std::memset(p, 0, bytes);
+  } else {
+    SIM_CHECK_CUDA(cudaMemset(p, 0, bytes));
+    SIM_CHECK_CUDA(cudaDeviceSynchronize());  // the fill runs on the default stream, users on others
+  }
+  return p;
+}
+#endif
+
+}  // namespace
+
+bool built_with_cuda() {
+#ifdef HOTLOOP_CUDA
+  return true;
+#else
+  return false;
+#endif
+}
+
+int cuda_device_count() {
+#ifdef HOTLOOP_CUDA
+  int count = 0;
+  // without a driver the call fails and leaves count untouched: any error means no device
+  if (cudaGetDeviceCount(&count) != cudaSuccess) {
+    cudaGetLastError();
+    return 0;
+  }
+  return count;
+#else
+  return 0;
+#endif
+}
+
+Device parse_device(const std::string& text) {
+  if (text == "cpu") return {};
+  if (text == "auto") return cuda_device_count() > 0 ? Device{Device::Kind::cuda, 0} : Device{};
+  int index = 0;
+  if (text != "cuda") {
+    const std::string digits = text.rfind("cuda:", 0) == 0 ? text.substr(5) : "";
+    if (digits.empty() || digits.size() > 3 || digits.find_first_not_of("0123456789") != std::string::npos)
+      throw Error("device '" + text + "' is not one of auto, cpu, cuda, cuda:N");
+    index = std::stoi(digits);
+  }
+  if (!built_with_cuda()) throw Error("device '" + text + "': this build has no CUDA backend; use --device cpu");
+  const int count = cuda_device_count();
+  if (count == 0) throw Error("device '" + text + "': no CUDA device answers here; use --device cpu (see hotloop doctor)");
+  if (index >= count)
+    throw Error("device '" + text + "': only " + std::to_string(count) + " CUDA device(s), the highest is cuda:" +
+                std::to_string(count - 1));
+  return {Device::Kind::cuda, index};
+}
+
+CudaDeviceInfo cuda_device_info(int index) {
+  CudaDeviceInfo info;
+#ifdef HOTLOOP_CUDA
+  cudaDeviceProp prop;
+  SIM_CHECK_CUDA(cudaGetDeviceProperties(&prop, index));
+  select({Device::Kind::cuda, index});
+  SIM_CHECK_CUDA(cudaMemGetInfo(&info.free_bytes, &info.total_bytes));
+  SIM_CHECK_CUDA(cudaDriverGetVersion(&info.driver_version));
+  SIM_CHECK_CUDA(cudaRuntimeGetVersion(&info.runtime_version));
+  info.name = prop.name;
+  info.major = prop.major;
+  info.minor = prop.minor;
+  info.sm_count = prop.multiProcessorCount;
+#else
+  throw Error("cuda:" + std::to_string(index) + ": this build has no CUDA backend");
+#endif
+  return info;
+}
+
+void synchronize(const Exec& exec) {
+#ifdef HOTLOOP_CUDA
+  if (exec.device.is_cuda()) SIM_CHECK_CUDA(cudaStreamSynchronize(cuda_stream(exec)));
+#else
+  (void)exec;
+#endif
+}
+
+StreamHandle::StreamHandle(Device device) {
+#ifdef HOTLOOP_CUDA
+  if (!device.is_cuda()) return;
+  select(device);
+  cudaStream_t stream = nullptr;
+  SIM_CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  stream_ = stream;
+#else
+  (void)device;
+#endif
+}
+
+StreamHandle::~StreamHandle() {
+#ifdef HOTLOOP_CUDA
+  if (stream_ != nullptr) cudaStreamDestroy(static_cast<cudaStream_t>(stream_));
+#endif
+}
+
+StreamHandle::StreamHandle(StreamHandle&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
+
+Memory::Memory(Device device, std::size_t bytes, Kind kind) : device_(device), kind_(kind), bytes_(bytes) {
+  if (bytes == 0) return;
+#ifdef HOTLOOP_CUDA
+  if (device.is_cuda()) {
+    data_ = static_cast<std::byte*>(allocate_cuda(device, bytes, kind));
+    return;
+  }
+#endif
+  const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  void* p = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded);
+  if (p == nullptr) throw OutOfMemory("cpu: out of memory: " + megabytes(bytes) + " asked for");
+  std::memset(p, 0, rounded);
+  data_ = static_cast<std::byte*>(p);
+}
+
+Memory::~Memory() {
+  if (data_ == nullptr) return;
+#ifdef HOTLOOP_CUDA
+  if (device_.is_cuda()) {
+    if (kind_ == Kind::pinned)
+      cudaFreeHost(data_);
+    else
+      cudaFree(data_);
+    return;
+  }
+#endif
+  std::free(data_);
+}
+
+Memory::Memory(Memory&& other) noexcept
+    : device_(other.device_),
+      kind_(other.kind_),
+      bytes_(std::exchange(other.bytes_, 0)),
+      data_(std::exchange(other.data_, nullptr)) {}
+
+Memory& Memory::operator=(Memory&& other) noexcept {
+  if (this != &other) {
+    this->~Memory();
+    new (this) Memory(std::move(other));
+  }
+  return *this;
+}
+
+void copy_async(const Exec& exec, void* to, Device to_device, const void* from, Device from_device, std::size_t bytes) {
+  if (bytes == 0) return;
+#ifdef HOTLOOP_CUDA
+  if (to_device.is_cuda() || from_device.is_cuda()) {
+    SIM_CHECK_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, cuda_stream(exec)));
+    return;
+  }
+#else
+  (void)exec, (void)to_device, (void)from_device;
+#endif
+  std::memcpy(to, from, bytes);
+}
+
+void fill_async(const Exec& exec, void* to, int value, std::size_t bytes) {
+  if (bytes == 0) return;
+#ifdef HOTLOOP_CUDA
+  if (exec.device.is_cuda()) {
+    SIM_CHECK_CUDA(cudaMemsetAsync(to, value, bytes, cuda_stream(exec)));
+    return;
+  }
+#else
+  (void)exec;
+#endif
+  std::memset(to, value, bytes);
+}
+
+}  // namespace hotloop
