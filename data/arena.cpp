@@ -14,10 +14,10 @@ struct DTypeRow {
   std::size_t size;
   const char* name;
 };
-constexpr DTypeRow kDTypes[] = {
-    {DType::boolean, 1, "bool"}, {DType::u8, 1, "uint8"},   {DType::i8, 1, "int8"},       {DType::i16, 2, "int16"},
-    {DType::i32, 4, "int32"},    {DType::i64, 8, "int64"},  {DType::f16, 2, "float16"},   {DType::bf16, 2, "bfloat16"},
-    {DType::f32, 4, "float32"},  {DType::f64, 8, "float64"}};
+constexpr DTypeRow kDTypes[] = {{DType::boolean, 1, "bool"}, {DType::u8, 1, "uint8"},      {DType::i8, 1, "int8"},
+                                {DType::i16, 2, "int16"},    {DType::i32, 4, "int32"},     {DType::i64, 8, "int64"},
+                                {DType::f16, 2, "float16"},  {DType::bf16, 2, "bfloat16"}, {DType::f32, 4, "float32"},
+                                {DType::f64, 8, "float64"}};
 
 // Offsets and sizes; `total` receives the whole size.
 std::vector<Leaf> lay_out(const std::vector<LeafSpec>& specs, std::size_t& total) {

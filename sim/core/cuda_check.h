@@ -12,8 +12,8 @@ namespace hotloop {
 
 inline void check_cuda(cudaError_t status, const char* expression, const char* file, int line) {
   if (status == cudaSuccess) return;
-  throw Error(std::string("CUDA: ") + cudaGetErrorName(status) + " (" + cudaGetErrorString(status) + ") in " + expression +
-              " at " + file + ":" + std::to_string(line));
+  throw Error(std::string("CUDA: ") + cudaGetErrorName(status) + " (" + cudaGetErrorString(status) + ") in " +
+              expression + " at " + file + ":" + std::to_string(line));
 }
 
 }  // namespace hotloop

@@ -79,10 +79,11 @@ Device parse_device(const std::string& text) {
   }
   if (!built_with_cuda()) throw Error("device '" + text + "': this build has no CUDA backend; use --device cpu");
   const int count = cuda_device_count();
-  if (count == 0) throw Error("device '" + text + "': no CUDA device answers here; use --device cpu (see hotloop doctor)");
+  if (count == 0)
+    throw Error("device '" + text + "': no CUDA device answers here; use --device cpu (see hotloop doctor)");
   if (index >= count)
-    throw Error("device '" + text + "': only " + std::to_string(count) + " CUDA device(s), the highest is cuda:" +
-                std::to_string(count - 1));
+    throw Error("device '" + text + "': only " + std::to_string(count) +
+                " CUDA device(s), the highest is cuda:" + std::to_string(count - 1));
   return {Device::Kind::cuda, index};
 }
 

@@ -20,8 +20,8 @@ struct Device {
   friend bool operator==(const Device&, const Device&) = default;
 };
 
-// "cpu", "cuda", "cuda:N" or "auto" (the first card if one answers, else the CPU). Throws Error for anything else, for a
-// card that is not there, and for "cuda" in a build without CUDA.
+// "cpu", "cuda", "cuda:N" or "auto" (the first card if one answers, else the CPU). Throws Error for anything else, for
+// a card that is not there, and for "cuda" in a build without CUDA.
 Device parse_device(const std::string& text);
 
 // Number of usable CUDA devices; 0 without driver, card or CUDA build (never throws).

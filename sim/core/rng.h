@@ -1,6 +1,6 @@
-// Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3",
-// SC 2011). A draw is a pure function of (seed, stream, world, step, draw index), so it does not depend on the number of
-// threads, on the order of worlds, on CPU or GPU, or on whether a step was captured in a graph.
+// Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2,
+// 3", SC 2011). A draw is a pure function of (seed, stream, world, step, draw index), so it does not depend on the
+// number of threads, on the order of worlds, on CPU or GPU, or on whether a step was captured in a graph.
 #pragma once
 #include <cstdint>
 
@@ -10,7 +10,14 @@
 namespace hotloop {
 
 // One stream per purpose, so that a new draw in one place moves none in another.
-enum class RngStream : std::uint32_t { reset = 0, dynamics = 1, action = 2, permutation = 3, init = 4, episode_length = 5 };
+enum class RngStream : std::uint32_t {
+  reset = 0,
+  dynamics = 1,
+  action = 2,
+  permutation = 3,
+  init = 4,
+  episode_length = 5
+};
 
 // Evaluation worlds draw from streams of their own: stream id + kEvaluationStreams.
 inline constexpr std::uint32_t kEvaluationStreams = 64;
@@ -44,8 +51,8 @@ class Rng {
   // 32 uniform bits; the k-th call gives draw k.
   SIM_HD std::uint32_t bits() {
     if (draw_ % 4 == 0) {
-      const PhiloxBlock counter = {
-          {draw_ / 4, world_, static_cast<std::uint32_t>(step_), static_cast<std::uint32_t>(step_ >> 32) << 8 | stream_}};
+      const PhiloxBlock counter = {{draw_ / 4, world_, static_cast<std::uint32_t>(step_),
+                                    static_cast<std::uint32_t>(step_ >> 32) << 8 | stream_}};
       block_ = philox(counter, static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32));
     }
     return block_.word[draw_++ % 4];

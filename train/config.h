@@ -1,0 +1,162 @@
+// One training run's settings. visit_config() is the only list of keys: the command line, TOML files, the resolved
+// configuration of a run folder, checkpoints and the reference in the README all come from it. Names are CleanRL's.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hotloop {
+
+struct TrainConfig {
+  std::string task;
+  std::int64_t seed = 1;
+  std::string device = "auto";
+  std::string algo = "ppo";
+  std::int64_t total_timesteps = 500000;
+  std::int64_t num_envs = 4;
+  std::int64_t num_steps = 128;
+
+  double learning_rate = 2.5e-4;
+  std::string lr_schedule = "linear";  // constant, linear, cosine, adaptive
+  double desired_kl = 0.01;            // for lr_schedule = adaptive
+  double min_learning_rate = 1e-5, max_learning_rate = 1e-2;
+  double adam_eps = 1e-5, adam_beta1 = 0.9, adam_beta2 = 0.999;
+  double gamma = 0.99, gae_lambda = 0.95;
+  std::int64_t num_minibatches = 4, update_epochs = 4;
+  bool norm_adv = true;
+  double clip_coef = 0.2;
+  bool clip_vloss = true;
+  double ent_coef = 0.01, vf_coef = 0.5, max_grad_norm = 0.5;
+  double target_kl = 0.0;  // 0: no early stop
+
+  std::vector<std::int64_t> hidden_sizes = {64, 64};
+  std::vector<std::int64_t> critic_hidden_sizes = {};  // empty: as hidden_sizes
+  bool shared_network = false;
+  std::string activation = "tanh";               // tanh, relu, elu, silu
+  std::string action_distribution = "gaussian";  // gaussian, squashed_gaussian (continuous actions only)
+  std::string std_type = "global";               // global, state
+  double log_std_init = 0.0;
+  bool normalize_observation = false, normalize_reward = false;
+  double clip_observation = 10.0, clip_reward = 10.0;
+
+  std::int64_t max_episode_steps = 0;  // 0: the task's own
+  bool random_episode_start = false;
+
+  std::string precision = "fp32";  // fp32, tf32, bf16
+  std::string capture = "auto";    // auto, on, off
+  std::int64_t num_shards = 2;     // CPU: parts of a minibatch, each on one thread, summed in order
+  std::int64_t num_threads = 0;    // 0: every core
+
+  std::int64_t eval_interval = 20, eval_episodes = 100;
+  std::int64_t checkpoint_interval = 50, keep_checkpoints = 3;
+  std::int64_t log_interval = 1;
+
+  std::string run_dir;  // empty: runs/<task>__<exp_name>__<seed>__<time>
+  std::string exp_name = "ppo";
+};
+
+// What a key accepts beside its type; shown in messages.
+struct KeyRule {
+  double low = -1e300, high = 1e300;      // numbers (each element of a list)
+  std::vector<std::string> choices = {};  // strings
+  const char* help = "";
+  std::vector<std::string> aliases = {};  // SB3's, rl_games' and rsl_rl's spellings
+};
+
+template <class Config, class Visitor>
+void visit_config(Config& c, Visitor&& v) {
+  v("task", c.task, KeyRule{.help = "environment, see `hotloop list`"});
+  v("seed", c.seed, KeyRule{.low = 0, .high = 9e18, .help = "same seed, same bits"});
+  v("device", c.device, KeyRule{.help = "auto, cpu, cuda or cuda:N"});
+  v("algo", c.algo, KeyRule{.choices = {"ppo"}, .help = "algorithm"});
+  v("total_timesteps", c.total_timesteps,
+    KeyRule{.low = 1, .high = 1e15, .help = "environment steps in all", .aliases = {"n_timesteps", "max_frames"}});
+  v("num_envs", c.num_envs,
+    KeyRule{
+        .low = 1, .high = 16777216, .help = "parallel worlds", .aliases = {"n_envs", "num_actors", "total_agents"}});
+  v("num_steps", c.num_steps,
+    KeyRule{.low = 1,
+            .high = 65536,
+            .help = "steps of each world in one rollout",
+            .aliases = {"n_steps", "horizon_length", "num_steps_per_env", "horizon"}});
+  v("learning_rate", c.learning_rate,
+    KeyRule{.low = 0, .high = 10, .help = "Adam's step size at the start", .aliases = {"lr"}});
+  v("lr_schedule", c.lr_schedule,
+    KeyRule{.choices = {"constant", "linear", "cosine", "adaptive"},
+            .help = "linear and cosine go to 0; adaptive follows desired_kl",
+            .aliases = {"schedule"}});
+  v("desired_kl", c.desired_kl,
+    KeyRule{.low = 1e-12, .high = 100, .help = "KL that lr_schedule = adaptive holds", .aliases = {"kl_threshold"}});
+  v("min_learning_rate", c.min_learning_rate, KeyRule{.low = 0, .high = 10, .help = "lower bound of adaptive"});
+  v("max_learning_rate", c.max_learning_rate, KeyRule{.low = 0, .high = 10, .help = "upper bound of adaptive"});
+  v("adam_eps", c.adam_eps, KeyRule{.low = 1e-30, .high = 1, .help = "Adam's epsilon"});
+  v("adam_beta1", c.adam_beta1, KeyRule{.low = 0, .high = 0.9999999, .help = "Adam's first decay"});
+  v("adam_beta2", c.adam_beta2, KeyRule{.low = 0, .high = 0.9999999, .help = "Adam's second decay"});
+  v("gamma", c.gamma, KeyRule{.low = 0, .high = 1, .help = "discount"});
+  v("gae_lambda", c.gae_lambda, KeyRule{.low = 0, .high = 1, .help = "GAE's lambda", .aliases = {"tau", "lam"}});
+  v("num_minibatches", c.num_minibatches,
+    KeyRule{.low = 1, .high = 1e9, .help = "minibatches an epoch", .aliases = {"num_mini_batches"}});
+  v("update_epochs", c.update_epochs,
+    KeyRule{.low = 1,
+            .high = 10000,
+            .help = "passes over a rollout",
+            .aliases = {"n_epochs", "mini_epochs", "num_learning_epochs"}});
+  v("norm_adv", c.norm_adv,
+    KeyRule{.help = "normalise advantages in each minibatch",
+            .aliases = {"normalize_advantage", "normalize_advantage_per_mini_batch"}});
+  v("clip_coef", c.clip_coef,
+    KeyRule{.low = 0, .high = 100, .help = "PPO's clip range", .aliases = {"clip_range", "e_clip", "clip_param"}});
+  v("clip_vloss", c.clip_vloss,
+    KeyRule{.help = "clipped value loss", .aliases = {"clip_value", "use_clipped_value_loss"}});
+  v("ent_coef", c.ent_coef, KeyRule{.low = 0, .high = 100, .help = "entropy weight", .aliases = {"entropy_coef"}});
+  v("vf_coef", c.vf_coef,
+    KeyRule{.low = 0, .high = 1000, .help = "value loss weight", .aliases = {"critic_coef", "value_loss_coef"}});
+  v("max_grad_norm", c.max_grad_norm,
+    KeyRule{.low = 1e-12, .high = 1e12, .help = "gradient norm limit", .aliases = {"grad_norm"}});
+  v("target_kl", c.target_kl,
+    KeyRule{.low = 0, .high = 1e6, .help = "stop the epochs of a rollout above this KL; 0: never"});
+  v("hidden_sizes", c.hidden_sizes,
+    KeyRule{.low = 1, .high = 65536, .help = "hidden layers of the actor (and of a shared network)"});
+  v("critic_hidden_sizes", c.critic_hidden_sizes,
+    KeyRule{.low = 1, .high = 65536, .help = "hidden layers of the critic; empty: as hidden_sizes"});
+  v("shared_network", c.shared_network, KeyRule{.help = "actor and critic share their hidden layers"});
+  v("activation", c.activation,
+    KeyRule{.choices = {"tanh", "relu", "elu", "silu"}, .help = "after every hidden layer"});
+  v("action_distribution", c.action_distribution,
+    KeyRule{.choices = {"gaussian", "squashed_gaussian"},
+            .help = "for continuous actions: clipped to the bounds, or tanh to the bounds"});
+  v("std_type", c.std_type,
+    KeyRule{.choices = {"global", "state"}, .help = "one parameter an action, or an output of the actor"});
+  v("log_std_init", c.log_std_init, KeyRule{.low = -10, .high = 4, .help = "log of the first standard deviation"});
+  v("normalize_observation", c.normalize_observation,
+    KeyRule{.help = "running mean and variance",
+            .aliases = {"norm_obs", "normalize_input", "empirical_normalization"}});
+  v("normalize_reward", c.normalize_reward,
+    KeyRule{.help = "divide by the running deviation of the discounted return", .aliases = {"norm_reward"}});
+  v("clip_observation", c.clip_observation,
+    KeyRule{.low = 0.1, .high = 1e9, .help = "limit of normalised observations", .aliases = {"clip_obs"}});
+  v("clip_reward", c.clip_reward, KeyRule{.low = 0.1, .high = 1e9, .help = "limit of normalised rewards"});
+  v("max_episode_steps", c.max_episode_steps, KeyRule{.low = 0, .high = 1e9, .help = "time limit; 0: the task's own"});
+  v("random_episode_start", c.random_episode_start,
+    KeyRule{.help = "first episodes start at a random time, so that time limits spread"});
+  v("precision", c.precision,
+    KeyRule{.choices = {"fp32", "tf32", "bf16"}, .help = "of matrix products; parameters stay fp32"});
+  v("capture", c.capture, KeyRule{.choices = {"auto", "on", "off"}, .help = "replay one CUDA graph an iteration"});
+  v("num_shards", c.num_shards,
+    KeyRule{.low = 1, .high = 1024, .help = "CPU: parts of a minibatch, summed in order; reaches the bits"});
+  v("num_threads", c.num_threads,
+    KeyRule{.low = 0, .high = 4096, .help = "CPU threads, 0: every core; does not reach the bits"});
+  v("eval_interval", c.eval_interval,
+    KeyRule{.low = 0, .high = 1e9, .help = "iterations between evaluations; 0: only at the end"});
+  v("eval_episodes", c.eval_episodes, KeyRule{.low = 1, .high = 1e6, .help = "episodes of an evaluation"});
+  v("checkpoint_interval", c.checkpoint_interval,
+    KeyRule{.low = 0, .high = 1e9, .help = "iterations between checkpoints; 0: only at the end"});
+  v("keep_checkpoints", c.keep_checkpoints,
+    KeyRule{.low = 1, .high = 1e6, .help = "rotating checkpoints kept beside best"});
+  v("log_interval", c.log_interval, KeyRule{.low = 1, .high = 1e9, .help = "iterations between metric rows"});
+  v("run_dir", c.run_dir, KeyRule{.help = "folder of the run; default runs/<task>__<exp_name>__<seed>__<time>"});
+  v("exp_name", c.exp_name,
+    KeyRule{.help = "part of the default folder's name", .aliases = {"experiment_name", "run_name"}});
+}
+
+}  // namespace hotloop
