@@ -1,0 +1,117 @@
+#include "sim/core/batch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/core/error.h"
+#include "sim/core/launch.h"
+
+namespace hotloop {
+namespace {
+
+struct EpisodeTerm {
+  WorldBook book;
+  SIM_HD EpisodeStats operator()(std::int64_t w) const {
+    const EpisodeStats stats = {book.stat_return[w], static_cast<double>(book.stat_length[w]), book.stat_episodes[w],
+                                book.stat_nonfinite[w]};
+    return stats;
+  }
+};
+
+struct ClearStats {
+  WorldBook book;
+  SIM_HD void operator()(std::int64_t w) const {
+    book.stat_return[w] = 0.0f;
+    book.stat_length[w] = book.stat_episodes[w] = 0;
+    book.stat_nonfinite[w] = 0;
+  }
+};
+
+// Places one array after another in a block, each aligned to 256 bytes; with a null base it only measures.
+class Carver {
+ public:
+  explicit Carver(std::byte* base) : base_(base) {}
+  template <class T>
+  void take(T*& pointer, std::int64_t count) {
+    if (base_ != nullptr) pointer = reinterpret_cast<T*>(base_ + used_);
+    used_ += (static_cast<std::size_t>(count) * sizeof(T) + 255) / 256 * 256;
+  }
+  std::size_t used() const { return used_; }
+
+ private:
+  std::byte* base_;
+  std::size_t used_ = 0;
+};
+
+std::size_t carve(std::byte* base, std::int64_t num_envs, std::size_t state_bytes, std::uint32_t*& words,
+                  WorldBook& book) {
+  Carver carver(base);
+  carver.take(words, num_envs * static_cast<std::int64_t>(state_bytes / 4));
+  carver.take(book.step, num_envs);
+  for (std::int32_t** p : {&book.elapsed, &book.length, &book.stat_length, &book.stat_episodes, &book.first_length})
+    carver.take(*p, num_envs);
+  for (float** p : {&book.episode_return, &book.stat_return, &book.first_return}) carver.take(*p, num_envs);
+  carver.take(book.stat_nonfinite, num_envs);
+  return carver.used();
+}
+
+struct RandomActionOp {
+  bool box;
+  std::int64_t dim;
+  std::uint64_t seed, step;
+  const float *low, *span;
+  void* action;
+  SIM_HD void operator()(std::int64_t w) const {
+    Rng rng(seed, RngStream::action, static_cast<std::uint32_t>(w), step);
+    for (std::int64_t k = 0; k < dim; ++k) {
+      const float value = low[k] + span[k] * rng.uniform();
+      if (box)
+        static_cast<float*>(action)[w * dim + k] = value;
+      else
+        static_cast<std::int64_t*>(action)[w * dim + k] = static_cast<std::int32_t>(value);
+    }
+  }
+};
+
+}  // namespace
+
+Batch::Batch(EnvSpec spec, const BatchConfig& config, std::size_t state_bytes)
+    : spec_(std::move(spec)),
+      config_(config),
+      max_episode_steps_(config.max_episode_steps > 0 ? config.max_episode_steps : spec_.max_episode_steps) {
+  if (config.num_envs < 1 || config.num_envs > (std::int64_t{1} << 31))
+    throw Error("num_envs " + std::to_string(config.num_envs) + ": must be in [1, 2147483648]");
+  memory_ = Memory(config.device, carve(nullptr, config.num_envs, state_bytes, words_, book_));
+  carve(memory_.data(), config.num_envs, state_bytes, words_, book_);
+  scratch_ = Buffer<EpisodeStats>(config.device, static_cast<std::size_t>(tree_sum_scratch(config.num_envs)));
+}
+
+void Batch::collect(const Exec& exec, EpisodeStats* out) {
+  tree_sum(exec, num_envs(), EpisodeTerm{book_}, scratch_.data(), out);
+  parallel_for(exec, num_envs(), ClearStats{book_});
+}
+
+RandomActions::RandomActions(const ActionSpace& space, std::int64_t num_envs, Device device, std::uint64_t seed)
+    : box_(space.is_box()),
+      num_envs_(num_envs),
+      dim_(space.dim()),
+      seed_(seed),
+      low_(device, static_cast<std::size_t>(dim_)),
+      span_(device, static_cast<std::size_t>(dim_)) {
+  std::vector<float> low(static_cast<std::size_t>(dim_)), span(low);
+  for (std::size_t k = 0; k < low.size(); ++k) {
+    const bool bounded = box_ && std::isfinite(space.low[k]) && std::isfinite(space.high[k]);
+    low[k] = !box_ ? 0.0f : (bounded ? space.low[k] : -1.0f);
+    span[k] = !box_ ? static_cast<float>(space.nvec[k]) : (bounded ? space.high[k] - space.low[k] : 2.0f);
+  }
+  const Exec exec{device};
+  copy_async(exec, low_.data(), device, low.data(), {}, low_.bytes());
+  copy_async(exec, span_.data(), device, span.data(), {}, span_.bytes());
+  synchronize(exec);
+}
+
+void RandomActions::fill(const Exec& exec, std::uint64_t step, void* action) {
+  parallel_for(exec, num_envs_, RandomActionOp{box_, dim_, seed_, step, low_.data(), span_.data(), action});
+}
+
+}  // namespace hotloop

@@ -1,0 +1,115 @@
+// Many worlds of one environment on one device. A Batch owns the worlds' state and everything an environment does not:
+// time limit, automatic reset (Gymnasium's SAME_STEP), the true terminal observation, episode statistics, and worlds
+// that turn non-finite. The implementation for an environment is in batch_impl.h (.cu files only).
+#pragma once
+#include <cstdint>
+#include <memory>
+
+#include "sim/core/device.h"
+#include "sim/core/env.h"
+
+namespace hotloop {
+
+struct BatchConfig {
+  std::int64_t num_envs = 1;
+  std::uint64_t seed = 0;
+  Device device;
+  int max_episode_steps = 0;          // 0: the task's own
+  bool random_episode_start = false;  // first episodes start at a random time (their statistics are left out)
+  bool evaluation = false;            // draws from the evaluation streams
+};
+
+// Where one step of all worlds reads and writes, on the batch's device. Usually row t of a rollout's arena.
+struct StepIo {
+  const void* action = nullptr;         // int64 [num_envs, dim] (discrete) or float [num_envs, dim]
+  float* observation = nullptr;         // [num_envs, obs_dim] after the step; of a new episode where one ended
+  float* reward = nullptr;              // [num_envs]
+  std::uint8_t* terminated = nullptr;   // [num_envs] the task ended
+  std::uint8_t* truncated = nullptr;    // [num_envs] the time limit ended it (both may be set)
+  float* final_observation = nullptr;   // [num_envs, obs_dim] written only where an episode ended; may be null
+  std::uint8_t* action_mask = nullptr;  // [num_envs, num_choices] for the next action; null if the task has none
+};
+
+// Whole episodes that ended since the last collect().
+struct EpisodeStats {
+  double return_sum = 0, length_sum = 0;
+  std::int64_t episodes = 0;
+  std::int64_t nonfinite = 0;  // worlds that turned NaN or infinite and were reset (not counted as episodes)
+};
+SIM_HD EpisodeStats operator+(const EpisodeStats& a, const EpisodeStats& b) {
+  return {a.return_sum + b.return_sum, a.length_sum + b.length_sum, a.episodes + b.episodes, a.nonfinite + b.nonfinite};
+}
+
+// Per-world bookkeeping, one array each [num_envs], on the batch's device.
+struct WorldBook {
+  std::uint64_t* step;    // steps since the batch was made; keys the random draws
+  std::int32_t* elapsed;  // steps that count toward the time limit
+  std::int32_t* length;   // steps of this episode
+  float* episode_return;
+  float *stat_return, *first_return;
+  std::int32_t *stat_length, *stat_episodes, *first_length;  // first_length: 0 until the first whole episode ended
+  std::uint32_t* stat_nonfinite;
+};
+
+class Batch {
+ public:
+  virtual ~Batch() = default;
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+
+  const EnvSpec& spec() const { return spec_; }
+  std::int64_t num_envs() const { return config_.num_envs; }
+  Device device() const { return config_.device; }
+  int max_episode_steps() const { return max_episode_steps_; }
+
+  // Starts every world anew and writes the first observations (and action masks, where the task has them).
+  virtual void reset(const Exec& exec, float* observation, std::uint8_t* action_mask) = 0;
+  // One step of every world, ordered on exec; no allocation, no synchronisation, capturable.
+  virtual void step(const Exec& exec, const StepIo& io) = 0;
+
+  // Sums the episodes that ended since the last call into *out (on the batch's device) and clears them.
+  void collect(const Exec& exec, EpisodeStats* out);
+
+  // Return and length of each world's first whole episode (device arrays [num_envs]; length 0: not ended yet). Taking
+  // one episode a world keeps short episodes from counting more than long ones.
+  const float* first_return() const { return book_.first_return; }
+  const std::int32_t* first_length() const { return book_.first_length; }
+
+  // The whole state of all worlds as raw bytes on the device: copy it out and in for exact resumption.
+  std::byte* raw_state() const { return memory_.data(); }
+  std::size_t raw_state_bytes() const { return memory_.bytes(); }
+
+ protected:
+  // state_bytes: size of one world's State, a multiple of 4.
+  Batch(EnvSpec spec, const BatchConfig& config, std::size_t state_bytes);
+  std::uint32_t stream(RngStream s) const {
+    return static_cast<std::uint32_t>(s) + (config_.evaluation ? kEvaluationStreams : 0);
+  }
+
+  EnvSpec spec_;
+  BatchConfig config_;
+  int max_episode_steps_;
+  Memory memory_;
+  std::uint32_t* words_ = nullptr;  // environment state
+  WorldBook book_ = {};
+
+ private:
+  Buffer<EpisodeStats> scratch_;
+};
+
+// Random legal actions for a space (uniform; infinite bounds are drawn in [-1, 1]), keyed by (seed, action stream,
+// world, step): what random-policy benchmarks and tests feed. action as in StepIo. low/high and nvec of `space` are
+// copied to the device once.
+class RandomActions {
+ public:
+  RandomActions(const ActionSpace& space, std::int64_t num_envs, Device device, std::uint64_t seed);
+  void fill(const Exec& exec, std::uint64_t step, void* action);
+
+ private:
+  bool box_;
+  std::int64_t num_envs_, dim_;
+  std::uint64_t seed_;
+  Buffer<float> low_, span_;
+};
+
+}  // namespace hotloop

@@ -1,0 +1,107 @@
+// The environment contract. An environment is a struct of pure static functions over a trivially copyable State: it
+// owns no memory, launches nothing and has no #ifdef; sim/core/batch.h runs it over many worlds on either backend.
+//
+// Two kinds. Per-thread (ThreadEnv): one thread steps one world. Lane group (LaneEnv): kLanes lanes step one world
+// whose State lies in shared memory; the functions get the group as first argument and a Scratch as last.
+//
+// The environment says what it wants to be true after one step: reward and `terminated`. The batch owns the time limit
+// and `truncated`, automatic reset, the terminal observation, episode statistics and the containment of non-finite
+// worlds.
+//
+// Environments are templates over Real: float is what runs, double is the oracle of the tests.
+#pragma once
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "sim/core/hd.h"
+#include "sim/core/math.h"
+#include "sim/core/rng.h"
+
+namespace hotloop {
+
+struct BoxSpace {
+  std::vector<float> low, high;  // infinite where unbounded
+};
+
+struct ActionSpace {
+  enum class Kind : std::uint8_t { discrete, multi_discrete, box };
+  Kind kind = Kind::discrete;
+  std::vector<std::int64_t> nvec;  // choices of each component: one for discrete
+  std::vector<float> low, high;    // box only
+
+  static ActionSpace discrete(std::int64_t n) { return {Kind::discrete, {n}, {}, {}}; }
+  static ActionSpace multi_discrete(std::vector<std::int64_t> nvec) {
+    return {Kind::multi_discrete, std::move(nvec), {}, {}};
+  }
+  static ActionSpace box(std::vector<float> low, std::vector<float> high) {
+    return {Kind::box, {}, std::move(low), std::move(high)};
+  }
+  bool is_box() const { return kind == Kind::box; }
+  // Numbers in one action: components of a box, or of a (multi-)discrete action.
+  std::int64_t dim() const { return static_cast<std::int64_t>(is_box() ? low.size() : nvec.size()); }
+  // Choices of all components together: the length of an action mask and of the logits.
+  std::int64_t num_choices() const {
+    std::int64_t total = 0;
+    for (const std::int64_t n : nvec) total += n;
+    return total;
+  }
+};
+
+struct EnvSpec {
+  std::string name;
+  BoxSpace observation;
+  ActionSpace action;
+  int max_episode_steps = 1000;
+  double reward_threshold = std::numeric_limits<double>::quiet_NaN();  // NaN: the task names none
+  bool has_action_mask = false;                                        // filled in by the registry
+  std::int64_t obs_dim() const { return static_cast<std::int64_t>(observation.low.size()); }
+};
+
+template <class Real>
+struct StepResult {
+  Real reward;
+  bool terminated;
+};
+
+// What both kinds have in common. Action is int for discrete environments (one entry a component), Real for boxes.
+template <class E>
+concept EnvBase = std::is_trivially_copyable_v<typename E::State> && sizeof(typename E::State) % 4 == 0 &&
+                  (std::same_as<typename E::Action, int> ||
+                   std::same_as<typename E::Action, typename E::Real>)&&E::kObsDim
+                      > 0 &&
+                  E::kActionDim > 0 && std::default_initializable<typename E::Params>&& requires {
+  { E::spec() } -> std::same_as<EnvSpec>;
+};
+
+template <class E>
+concept ThreadEnv = EnvBase<E> && requires(const typename E::Params& p, typename E::State& s,
+                                           const typename E::Action* action, Rng& rng, typename E::Real* obs) {
+  { E::reset(p, s, rng) } -> std::same_as<void>;
+  { E::step(p, s, action, rng) } -> std::same_as<StepResult<typename E::Real>>;
+  { E::observe(p, s, obs) } -> std::same_as<void>;
+};
+
+template <int L>
+struct SerialGroup;
+
+// step's result must be the same on every lane. Every function ends with all lanes synchronised.
+template <class E>
+concept LaneEnv = EnvBase<E> &&
+    requires(const SerialGroup<E::kLanes>& group, const typename E::Params& p, typename E::State& s,
+             const typename E::Action* action, Rng& rng, typename E::Real* obs, typename E::Scratch& scratch) {
+  { E::reset(group, p, s, rng, scratch) } -> std::same_as<void>;
+  { E::step(group, p, s, action, rng, scratch) } -> std::same_as<StepResult<typename E::Real>>;
+  { E::observe(group, p, s, obs, scratch) } -> std::same_as<void>;
+};
+
+// Optional: which choices are legal now. mask holds num_choices() bytes, 1 = legal; every component has a legal choice.
+template <class E>
+concept HasActionMask = requires(const typename E::Params& p, const typename E::State& s, std::uint8_t* mask) {
+  { E::action_mask(p, s, mask) } -> std::same_as<void>;
+};
+
+}  // namespace hotloop

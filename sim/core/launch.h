@@ -1,0 +1,222 @@
+// The only place that runs work on a device: parallel_for (one call an index), parallel_groups (one call a group of
+// lanes with shared memory) and tree_sum. On the CPU they are loops over the thread pool; compiled by nvcc they are
+// kernels. Include it in .cu files only: those are CUDA where there is a toolkit and plain C++ where there is none.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <stdexcept>
+#include <type_traits>
+
+#include "sim/core/cuda_check.h"
+#include "sim/core/device.h"
+#include "sim/core/hd.h"
+#include "sim/core/thread_pool.h"
+
+#if defined(HOTLOOP_CUDA) && !defined(__CUDACC__)
+#error "launch.h belongs in .cu files: a .cpp file that includes it would have no kernels"
+#endif
+
+namespace hotloop {
+
+// A group of L lanes on the CPU: one thread that plays all lanes in turn. The same code on the GPU runs each lane on a
+// thread of its own. Between two calls of for_each or once every lane sees what the others wrote to shared memory.
+template <int L>
+struct SerialGroup {
+  static constexpr int kLanes = L;
+
+  // f(i) for each i in [0, n), lane i % L doing index i.
+  template <class F>
+  SIM_HD void for_each(int n, F f) const {
+    for (int i = 0; i < n; ++i) f(i);
+  }
+  // f() on one lane.
+  template <class F>
+  SIM_HD void once(F f) const {
+    f();
+  }
+  // The sum of f(i) over [0, n) on every lane; scratch is T[L] in shared memory. Lane l sums i = l, l + L, ... in
+  // order, then a binary tree joins the lanes: the same additions on both backends.
+  template <class T, class F>
+  SIM_HD T sum(int n, T* scratch, F f) const {
+    for (int lane = 0; lane < L; ++lane) {
+      T total{};
+      for (int i = lane; i < n; i += L) total = total + f(i);
+      scratch[lane] = total;
+    }
+    for (int half = L / 2; half > 0; half /= 2)
+      for (int lane = 0; lane < half; ++lane) scratch[lane] = scratch[lane] + scratch[lane + half];
+    return scratch[0];
+  }
+};
+
+// Splits [0, n) into ranges of at least `grain` indices and calls f(begin, end) for each, on the CPU.
+template <class F>
+void for_ranges(const Exec& exec, std::int64_t n, std::int64_t grain, F f) {
+  const std::int64_t threads = exec.pool == nullptr ? 1 : exec.pool->size();
+  const std::int64_t parts = std::min<std::int64_t>(threads, std::max<std::int64_t>(1, n / grain));
+  if (parts <= 1) {
+    if (n > 0) f(std::int64_t{0}, n);
+    return;
+  }
+  exec.pool->run(static_cast<int>(parts), [&](int part) { f(n * part / parts, n * (part + 1) / parts); });
+}
+
+// Lane counts above a warp take the whole block.
+constexpr int groups_per_block(int lanes) { return lanes >= 32 ? std::max(1, 64 / lanes) : 64 / lanes; }
+
+#ifdef __CUDACC__
+
+template <int L>
+struct DeviceGroup {
+  static constexpr int kLanes = L;
+  int lane;
+
+  __device__ __forceinline__ void sync() const {
+    // a group of fewer lanes than a warp waits for its own lanes only: its neighbours may be elsewhere
+    if constexpr (L < 32)
+      __syncwarp(((1u << L) - 1u) << (threadIdx.x % 32 / L * L));
+    else if constexpr (L == 32)
+      __syncwarp();
+    else
+      __syncthreads();
+  }
+  template <class F>
+  __device__ __forceinline__ void for_each(int n, F f) const {
+    for (int i = lane; i < n; i += L) f(i);
+    sync();
+  }
+  template <class F>
+  __device__ __forceinline__ void once(F f) const {
+    if (lane == 0) f();
+    sync();
+  }
+  template <class T, class F>
+  __device__ __forceinline__ T sum(int n, T* scratch, F f) const {
+    T total{};
+    for (int i = lane; i < n; i += L) total = total + f(i);
+    scratch[lane] = total;
+    sync();
+    for (int half = L / 2; half > 0; half /= 2) {
+      if (lane < half) scratch[lane] = scratch[lane] + scratch[lane + half];
+      sync();
+    }
+    const T result = scratch[0];
+    sync();  // the caller may use scratch again
+    return result;
+  }
+};
+
+template <class Op>
+__global__ void for_kernel(std::int64_t n, Op op) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < n) op(i);
+}
+
+template <int L, class Op>
+__global__ void group_kernel(std::int64_t n, Op op) {
+  constexpr int kGroups = groups_per_block(L);
+  __shared__ alignas(16) typename Op::Shared shared[kGroups];
+  const int group = threadIdx.x / L;
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kGroups + group;
+  if (i < n) op(DeviceGroup<L>{static_cast<int>(threadIdx.x % L)}, i, shared[group]);
+}
+
+inline void check_launch(const Exec& exec, const char* name) {
+  SIM_CHECK_CUDA(cudaGetLastError());
+  static const bool debug = std::getenv("HOTLOOP_DEBUG_SYNC") != nullptr;
+  if (!debug) return;
+  const cudaError_t status = cudaStreamSynchronize(static_cast<cudaStream_t>(exec.stream));
+  check_cuda(status, name, __FILE__, __LINE__);
+}
+
+inline unsigned grid_size(std::int64_t n, int per_block) {
+  const std::int64_t blocks = (n + per_block - 1) / per_block;
+  if (blocks > 0x7fffffff) throw std::logic_error("launch: too many blocks");
+  return static_cast<unsigned>(blocks);
+}
+
+#endif  // __CUDACC__
+
+// Calls op(i) for each i in [0, n), in any order, ordered on exec.
+template <class Op>
+void parallel_for(const Exec& exec, std::int64_t n, const Op& op, int block = 128) {
+  if (n <= 0) return;
+#ifdef __CUDACC__
+  if (exec.device.is_cuda()) {
+    for_kernel<<<grid_size(n, block), block, 0, static_cast<cudaStream_t>(exec.stream)>>>(n, op);
+    check_launch(exec, __PRETTY_FUNCTION__);
+    return;
+  }
+#endif
+  (void)block;
+  for_ranges(exec, n, 512, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) op(i);
+  });
+}
+
+// Calls op(group, i, shared) for each i in [0, n): L lanes (a power of two, at most 1024) and one Op::Shared each.
+template <int L, class Op>
+void parallel_groups(const Exec& exec, std::int64_t n, const Op& op) {
+  static_assert((L & (L - 1)) == 0 && L <= 1024);
+  if (n <= 0) return;
+#ifdef __CUDACC__
+  if (exec.device.is_cuda()) {
+    constexpr int kGroups = groups_per_block(L);
+    group_kernel<L><<<grid_size(n, kGroups), kGroups * L, 0, static_cast<cudaStream_t>(exec.stream)>>>(n, op);
+    check_launch(exec, __PRETTY_FUNCTION__);
+    return;
+  }
+#endif
+  for_ranges(exec, n, 16, [&](std::int64_t begin, std::int64_t end) {
+    typename Op::Shared shared;
+    for (std::int64_t i = begin; i < end; ++i) op(SerialGroup<L>{}, i, shared);
+  });
+}
+
+inline constexpr int kSumLanes = 256;
+inline constexpr std::int64_t kSumChunk = 4096;
+
+// Elements of scratch that tree_sum needs for n terms.
+inline std::int64_t tree_sum_scratch(std::int64_t n) {
+  return std::max<std::int64_t>(1, (n + kSumChunk - 1) / kSumChunk);
+}
+
+template <class T, class F>
+struct TreeSumOp {
+  struct Shared {
+    T lanes[kSumLanes];
+  };
+  std::int64_t n, chunk;
+  F term;
+  T* out;
+
+  template <class G>
+  SIM_HD void operator()(const G& group, std::int64_t i, Shared& shared) const {
+    const std::int64_t begin = i * chunk;
+    const std::int64_t end = begin + chunk < n ? begin + chunk : n;
+    const T total = group.sum(static_cast<int>(end - begin), shared.lanes, [&](int k) { return term(begin + k); });
+    group.once([&] { out[i] = total; });
+  }
+};
+
+template <class T>
+struct PartialSum {
+  const T* partials;
+  SIM_HD T operator()(std::int64_t i) const { return partials[i]; }
+};
+
+// *out = sum of term(i) over [0, n), by a tree that depends on n alone: chunks of 4096, 256 lanes each, then the
+// chunks. T needs T{} == zero and operator+. scratch: tree_sum_scratch(n) elements on exec's device.
+template <class T, class F>
+void tree_sum(const Exec& exec, std::int64_t n, const F& term, T* scratch, T* out) {
+  const std::int64_t chunks = tree_sum_scratch(n);
+  if (chunks == 1) {
+    parallel_groups<kSumLanes>(exec, 1, TreeSumOp<T, F>{n, kSumChunk, term, out});
+    return;
+  }
+  parallel_groups<kSumLanes>(exec, chunks, TreeSumOp<T, F>{n, kSumChunk, term, scratch});
+  parallel_groups<kSumLanes>(exec, 1, TreeSumOp<T, PartialSum<T>>{chunks, chunks, {scratch}, out});
+}
+
+}  // namespace hotloop

@@ -1,0 +1,58 @@
+#include "sim/core/registry.h"
+
+#include <utility>
+
+#include "sim/core/error.h"
+#include "sim/core/register.h"
+#include "sim/envs/env_list.h"
+
+namespace hotloop {
+namespace {
+
+void check(const EnvSpec& spec) {
+  const auto fail = [&](const std::string& what) { throw Error("environment '" + spec.name + "': " + what); };
+  if (spec.name.empty()) throw Error("environment: the name is empty");
+  if (spec.observation.low.empty() || spec.observation.low.size() != spec.observation.high.size())
+    fail("observation bounds are empty or of different sizes");
+  if (spec.action.dim() < 1 || (spec.action.is_box() && spec.action.low.size() != spec.action.high.size()))
+    fail("the action space is empty or its bounds differ in size");
+  for (const std::int64_t n : spec.action.nvec)
+    if (n < 1) fail("an action component has " + std::to_string(n) + " choices");
+  if (spec.max_episode_steps < 1) fail("max_episode_steps must be positive");
+}
+
+void add(std::vector<EnvEntry>& list, EnvEntry entry) {
+  check(entry.spec);
+  for (const EnvEntry& e : list)
+    if (e.spec.name == entry.spec.name) throw Error("environment '" + entry.spec.name + "' is registered twice");
+  list.push_back(std::move(entry));
+}
+
+template <class... E>
+std::vector<EnvEntry> entries(EnvTypes<E...>) {
+  std::vector<EnvEntry> list;
+  (add(list, make_entry<E>()), ...);
+  return list;
+}
+
+std::vector<EnvEntry>& registry() {
+  static std::vector<EnvEntry> list = entries(BuiltInEnvs{});
+  return list;
+}
+
+}  // namespace
+
+const std::vector<EnvEntry>& environments() { return registry(); }
+
+const EnvEntry& find_environment(const std::string& name) {
+  std::vector<std::string> names;
+  for (const EnvEntry& e : registry()) {
+    if (e.spec.name == name) return e;
+    names.push_back(e.spec.name);
+  }
+  throw Error("unknown task '" + name + "'" + suggestion(name, names) + "; see hotloop list");
+}
+
+void register_environment(EnvEntry entry) { add(registry(), std::move(entry)); }
+
+}  // namespace hotloop
