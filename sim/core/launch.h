@@ -178,8 +178,8 @@ inline constexpr int kSumLanes = 256;
 inline constexpr std::int64_t kSumChunk = 4096;
 
 // Elements of scratch that tree_sum needs for n terms.
-inline std::int64_t tree_sum_scratch(std::int64_t n) {
-  return std::max<std::int64_t>(1, (n + kSumChunk - 1) / kSumChunk);
+inline std::int64_t tree_sum_scratch(std::int64_t n, std::int64_t chunk = kSumChunk) {
+  return std::max<std::int64_t>(1, (n + chunk - 1) / chunk);
 }
 
 template <class T, class F>
@@ -206,16 +206,17 @@ struct PartialSum {
   SIM_HD T operator()(std::int64_t i) const { return partials[i]; }
 };
 
-// *out = sum of term(i) over [0, n), by a tree that depends on n alone: chunks of 4096, 256 lanes each, then the
-// chunks. T needs T{} == zero and operator+. scratch: tree_sum_scratch(n) elements on exec's device.
+// *out = sum of term(i) over [0, n), by a tree that depends on n and chunk alone: chunks, 256 lanes each, then the chunks.
+// T needs T{} == zero and operator+; term may also write what belongs to index i. A smaller chunk spreads costly terms
+// over more of the card. scratch: tree_sum_scratch(n, chunk) elements on exec's device.
 template <class T, class F>
-void tree_sum(const Exec& exec, std::int64_t n, const F& term, T* scratch, T* out) {
-  const std::int64_t chunks = tree_sum_scratch(n);
+void tree_sum(const Exec& exec, std::int64_t n, const F& term, T* scratch, T* out, std::int64_t chunk = kSumChunk) {
+  const std::int64_t chunks = tree_sum_scratch(n, chunk);
   if (chunks == 1) {
-    parallel_groups<kSumLanes>(exec, 1, TreeSumOp<T, F>{n, kSumChunk, term, out});
+    parallel_groups<kSumLanes>(exec, 1, TreeSumOp<T, F>{n, chunk, term, out});
     return;
   }
-  parallel_groups<kSumLanes>(exec, chunks, TreeSumOp<T, F>{n, kSumChunk, term, scratch});
+  parallel_groups<kSumLanes>(exec, chunks, TreeSumOp<T, F>{n, chunk, term, scratch});
   parallel_groups<kSumLanes>(exec, 1, TreeSumOp<T, PartialSum<T>>{chunks, chunks, {scratch}, out});
 }
 

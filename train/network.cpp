@@ -1,0 +1,53 @@
+#include "train/network.h"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+
+#include "sim/core/error.h"
+
+namespace hotloop {
+namespace {
+
+constexpr const char* kLibrary = "libhotloop_generic.so";
+
+// Where this code itself was loaded from: the program, or a library that holds it.
+std::filesystem::path own_folder() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<const void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) return ".";
+  std::error_code failed;
+  // a program started by name alone is recorded without a folder
+  std::filesystem::path file = std::filesystem::canonical("/proc/self/exe", failed);
+  const std::filesystem::path named = info.dli_fname;
+  if (named.has_parent_path() || failed) file = std::filesystem::weakly_canonical(named, failed);
+  return file.parent_path();
+}
+
+const GenericLibrary& open_library() {
+  const std::filesystem::path folder = own_folder();
+  std::string tried, reason;
+  for (const std::filesystem::path& path : {folder / kLibrary, folder / "../lib" / kLibrary, folder / "../train/generic" / kLibrary}) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored)) continue;
+    void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
+      reason = dlerror();
+      continue;
+    }
+    using Table = const GenericLibrary* (*)();
+    const auto table = reinterpret_cast<Table>(dlsym(handle, "hotloop_generic_library"));
+    if (table != nullptr) return *table();
+    reason = path.string() + " is of another version";
+  }
+  throw Error(std::string("LibTorch road: cannot load ") + kLibrary + " from " + folder.string() +
+              (reason.empty() ? ": not there; run ./hotloop to build it" : ": " + reason));
+}
+
+}  // namespace
+
+const GenericLibrary& load_generic() {
+  static const GenericLibrary& library = open_library();
+  return library;
+}
+
+}  // namespace hotloop

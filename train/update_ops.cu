@@ -1,0 +1,276 @@
+#include "train/update_ops.h"
+
+#include "sim/core/launch.h"
+#include "train/column_sum.h"
+
+namespace hotloop {
+namespace {
+
+constexpr std::int64_t kLossChunk = 256;  // one sample a lane: a minibatch fills the card
+constexpr std::int64_t kNormChunk = 1024;
+
+template <class Real>
+struct GatherObservationOp {
+  const Real* from;
+  Real* to;
+  const std::int32_t* index;
+  std::int64_t dim;
+  ObservationNormalizer::View view;
+  SIM_HD void operator()(std::int64_t i) const {
+    const std::int64_t row = i / dim, c = i % dim;
+    const Real x = from[index[row] * dim + c];
+    if (view.mean == nullptr)
+      to[i] = x;
+    else
+      to[i] = clamp((x - Real(view.mean[c])) * Real(view.scale[c]), -Real(view.clip), Real(view.clip));
+  }
+};
+
+template <class Real>
+struct GatherTerm {
+  Samples<Real> from;
+  const std::int32_t* index;
+  std::int64_t dim, choices;
+  std::int64_t* action;
+  std::uint8_t* mask;
+  Real *sample, *log_prob, *value, *advantage, *value_target;
+
+  SIM_HD AdvantageTerms operator()(std::int64_t i) const {
+    const std::int64_t row = index[i];
+    for (std::int64_t k = 0; k < dim; ++k) {
+      if (from.sample != nullptr)
+        sample[i * dim + k] = from.sample[row * dim + k];
+      else
+        action[i * dim + k] = from.action[row * dim + k];
+    }
+    if (from.mask != nullptr)
+      for (std::int64_t k = 0; k < choices; ++k) mask[i * choices + k] = from.mask[row * choices + k];
+    log_prob[i] = from.log_prob[row];
+    value[i] = from.value[row];
+    value_target[i] = from.value_target[row];
+    const Real a = from.advantage[row];
+    advantage[i] = a;
+    return {static_cast<double>(a), static_cast<double>(a) * static_cast<double>(a)};
+  }
+};
+
+// One sample's loss (Schulman et al. 2017, with CleanRL's clipped value loss), its metrics and its gradients.
+template <class Real>
+struct LossTerm {
+  UpdateSpec u;
+  HeadView head;
+  LossIo<Real> io;
+
+  SIM_HD Real normalised(Real advantage) const {
+    if (!u.norm_adv || io.total < 2) return advantage;
+    const auto n = static_cast<double>(io.total);
+    const double mean = io.advantage_terms->sum / n;
+    const double variance = (io.advantage_terms->squares - n * mean * mean) / (n - 1);  // unbiased, as torch.std
+    return (advantage - Real(mean)) / (Real(sqrt(variance > 0 ? variance : 0)) + Real(1e-8));
+  }
+
+  // Value loss of one sample; d receives its derivative.
+  SIM_HD Real value_loss(Real value, Real old_value, Real target, Real& d) const {
+    const Real error = value - target;
+    d = error;
+    if (!u.clip_vloss) return Real(0.5) * error * error;
+    const Real clip = Real(u.clip_coef);
+    const Real step = value - old_value;
+    const Real clipped_error = old_value + clamp(step, -clip, clip) - target;
+    if (clipped_error * clipped_error <= error * error) return Real(0.5) * error * error;
+    d = step >= -clip && step <= clip ? clipped_error : Real(0);
+    return Real(0.5) * clipped_error * clipped_error;
+  }
+
+  SIM_HD LossTerms operator()(std::int64_t r) const {
+    const std::int64_t i = io.begin + r;
+    const Samples<Real>& b = io.batch;
+    const Real* row = io.head + r * head.head_dim;
+    const bool categorical = head.kind == HeadKind::categorical;
+    const std::uint8_t* mask = b.mask == nullptr ? nullptr : b.mask + i * head.head_dim;
+    const LogProb<Real> now = categorical ? log_prob_categorical(head, row, mask, b.action + i * head.dim)
+                                          : log_prob_gaussian(head, row, io.log_std, b.sample + i * head.dim);
+    const Real log_ratio = now.value - b.log_prob[i];
+    const Real ratio = exp(log_ratio);
+    const Real clip = Real(u.clip_coef);
+    const Real advantage = normalised(b.advantage[i]);
+    const Real plain = -advantage * ratio;
+    const Real clipped = -advantage * clamp(ratio, Real(1) - clip, Real(1) + clip);
+    const Real scale = Real(1) / static_cast<Real>(io.total);
+    const Real d_log_prob = plain >= clipped ? plain * scale : Real(0);  // d(-A r)/d(log prob) = -A r
+    const Real d_entropy = -Real(u.ent_coef) * scale;
+    Real* d_row = io.d_head + r * head.head_dim;
+    if (categorical)
+      backward_categorical(head, row, mask, b.action + i * head.dim, d_log_prob, d_entropy, d_row);
+    else
+      backward_gaussian(head, row, io.log_std, b.sample + i * head.dim, d_log_prob, d_entropy, d_row,
+                        io.d_log_std_rows == nullptr ? nullptr : io.d_log_std_rows + r * head.dim);
+    Real d_value = 0;
+    const Real vloss = value_loss(io.value[r], b.value[i], b.value_target[i], d_value);
+    io.d_value[r] = Real(u.vf_coef) * d_value * scale;
+    const Real off = ratio - Real(1);
+    return {static_cast<double>(plain > clipped ? plain : clipped),
+            static_cast<double>(vloss),
+            static_cast<double>(now.entropy),
+            static_cast<double>(-log_ratio),
+            static_cast<double>(off - log_ratio),
+            off > clip || off < -clip ? 1.0 : 0.0};
+  }
+};
+
+template <class Real>
+struct RowsTerm {
+  const Real* x;
+  std::int64_t cols;
+  SIM_HD Real operator()(std::int64_t r, std::int64_t c) const { return x[r * cols + c]; }
+};
+
+template <class Real>
+struct SumShardsOp {
+  Real* gradients;
+  std::int64_t shards, n;
+  SIM_HD void operator()(std::int64_t i) const {
+    Real total = gradients[i];
+    for (std::int64_t s = 1; s < shards; ++s) total += gradients[s * n + i];
+    gradients[i] = total;
+  }
+};
+
+template <class Real>
+struct SquareTerm {
+  const Real* x;
+  SIM_HD double operator()(std::int64_t i) const { return static_cast<double>(x[i]) * static_cast<double>(x[i]); }
+};
+
+// What every parameter's step shares, worked out once.
+struct AdamPlan {
+  double apply, gradient_scale, step_size, inverse_sqrt_correction2;
+};
+
+struct PlanOp {
+  UpdateSpec u;
+  Control* control;
+  const LossTerms* terms;
+  std::int64_t shards;
+  double rows;
+  const double* norm_squared;
+  AdamPlan* plan;
+
+  SIM_HD void operator()(std::int64_t) const {
+    LossTerms sum;
+    for (std::int64_t s = 0; s < shards; ++s) sum = sum + terms[s];
+    const LossTerms mean = {sum.policy_loss / rows,   sum.value_loss / rows, sum.entropy / rows,
+                            sum.old_approx_kl / rows, sum.approx_kl / rows,  sum.clipfrac / rows};
+    const double norm = sqrt(*norm_squared);
+    Control& c = *control;
+    plan->apply = end_minibatch(u, c, mean, norm) ? 1.0 : 0.0;
+    const double limit = u.max_grad_norm / (norm + 1e-6);  // as torch's clip_grad_norm_
+    plan->gradient_scale = limit < 1.0 ? limit : 1.0;
+    const auto t = static_cast<double>(c.adam_step);
+    plan->step_size = c.learning_rate / (1.0 - pow(u.adam_beta1, t));
+    plan->inverse_sqrt_correction2 = 1.0 / sqrt(1.0 - pow(u.adam_beta2, t));
+  }
+};
+
+template <class Real>
+struct AdamOp {
+  const AdamPlan* plan;
+  Real beta1, beta2, eps;
+  const Real* gradient;
+  Real *parameter, *moment1, *moment2;
+
+  SIM_HD void operator()(std::int64_t i) const {
+    if (plan->apply == 0.0) return;
+    const Real g = gradient[i] * static_cast<Real>(plan->gradient_scale);
+    const Real m = beta1 * moment1[i] + (Real(1) - beta1) * g;
+    const Real v = beta2 * moment2[i] + (Real(1) - beta2) * g * g;
+    moment1[i] = m;
+    moment2[i] = v;
+    const Real denominator = sqrt(v) * static_cast<Real>(plan->inverse_sqrt_correction2) + eps;
+    parameter[i] -= static_cast<Real>(plan->step_size) * m / denominator;
+  }
+};
+
+}  // namespace
+
+template <class Real>
+Minibatch<Real>::Minibatch(Device device, std::int64_t rows, std::int64_t obs_dim, const HeadView& head, bool has_mask)
+    : rows_(rows), obs_dim_(obs_dim), dim_(head.dim), choices_(has_mask ? head.head_dim : 0) {
+  const auto n = static_cast<std::size_t>(rows);
+  const auto components = n * static_cast<std::size_t>(head.dim);
+  observation_ = Buffer<Real>(device, n * static_cast<std::size_t>(obs_dim));
+  if (head.kind == HeadKind::categorical)
+    action_ = Buffer<std::int64_t>(device, components);
+  else
+    sample_ = Buffer<Real>(device, components);
+  mask_ = Buffer<std::uint8_t>(device, n * static_cast<std::size_t>(choices_));
+  for (Buffer<Real>* b : {&log_prob_, &value_, &advantage_, &value_target_}) *b = Buffer<Real>(device, n);
+  advantage_scratch_ = Buffer<AdvantageTerms>(device, static_cast<std::size_t>(tree_sum_scratch(rows, kLossChunk)));
+  advantage_terms_ = Buffer<AdvantageTerms>(device, 1);
+}
+
+template <class Real>
+void Minibatch<Real>::gather(const Exec& exec, const Samples<Real>& from, const std::int32_t* index,
+                             const ObservationNormalizer::View& normalizer) {
+  parallel_for(exec, rows_ * obs_dim_,
+               GatherObservationOp<Real>{from.observation, observation_.data(), index, obs_dim_, normalizer});
+  const GatherTerm<Real> term{from,
+                              index,
+                              dim_,
+                              choices_,
+                              action_.data(),
+                              mask_.data(),
+                              sample_.data(),
+                              log_prob_.data(),
+                              value_.data(),
+                              advantage_.data(),
+                              value_target_.data()};
+  tree_sum(exec, rows_, term, advantage_scratch_.data(), advantage_terms_.data(), kLossChunk);
+}
+
+template <class Real>
+Samples<Real> Minibatch<Real>::view() const {
+  return {observation_.data(), action_.data(), sample_.data(),    choices_ > 0 ? mask_.data() : nullptr,
+          log_prob_.data(),    value_.data(),  advantage_.data(), value_target_.data()};
+}
+
+std::int64_t loss_scratch(std::int64_t rows) { return tree_sum_scratch(rows, kLossChunk); }
+
+template <class Real>
+void ppo_loss(const Exec& exec, const UpdateSpec& update, const HeadView& head, const LossIo<Real>& io) {
+  const std::int64_t rows = io.end - io.begin;
+  tree_sum(exec, rows, LossTerm<Real>{update, head, io}, io.scratch, io.out, kLossChunk);
+  if (io.d_log_std != nullptr)
+    column_sum(exec, rows, head.dim, RowsTerm<Real>{io.d_log_std_rows, head.dim}, io.column_scratch, io.d_log_std);
+}
+
+template <class Real>
+Adam<Real>::Adam(Device device, std::int64_t num_parameters)
+    : n_(num_parameters),
+      moment1_(device, static_cast<std::size_t>(num_parameters)),
+      moment2_(device, static_cast<std::size_t>(num_parameters)),
+      norm_scratch_(device, static_cast<std::size_t>(tree_sum_scratch(num_parameters, kNormChunk) + 1)),
+      plan_(device, sizeof(AdamPlan) / sizeof(double)) {}
+
+template <class Real>
+void Adam<Real>::step(const Exec& exec, const UpdateSpec& update, Control* control, std::int64_t shards,
+                      const LossTerms* terms, std::int64_t rows, Real* gradients, Real* parameters) {
+  if (shards > 1) parallel_for(exec, n_, SumShardsOp<Real>{gradients, shards, n_});
+  double* norm = norm_scratch_.data();
+  tree_sum(exec, n_, SquareTerm<Real>{gradients}, norm + 1, norm, kNormChunk);
+  auto* plan = reinterpret_cast<AdamPlan*>(plan_.data());
+  parallel_for(exec, 1, PlanOp{update, control, terms, shards, static_cast<double>(rows), norm, plan});
+  parallel_for(
+      exec, n_,
+      AdamOp<Real>{plan, static_cast<Real>(update.adam_beta1), static_cast<Real>(update.adam_beta2),
+                   static_cast<Real>(update.adam_eps), gradients, parameters, moment1_.data(), moment2_.data()});
+}
+
+template class Minibatch<float>;
+template class Minibatch<double>;
+template void ppo_loss<float>(const Exec&, const UpdateSpec&, const HeadView&, const LossIo<float>&);
+template void ppo_loss<double>(const Exec&, const UpdateSpec&, const HeadView&, const LossIo<double>&);
+template class Adam<float>;
+template class Adam<double>;
+
+}  // namespace hotloop
