@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "sim/core/error.h"
@@ -26,9 +27,15 @@ std::filesystem::path own_folder() {
 const GenericLibrary& open_library() {
   const std::filesystem::path folder = own_folder();
   std::string tried, reason;
-  for (const std::filesystem::path& path : {folder / kLibrary, folder / "../lib" / kLibrary, folder / "../train/generic" / kLibrary}) {
+  for (const std::filesystem::path& path :
+       {folder / kLibrary, folder / "../lib" / kLibrary, folder / "../train/generic" / kLibrary}) {
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored)) continue;
+    // before the library's first read of them: one thread a shard, and one workspace that every product uses, so that
+    // neither the machine's cores nor capture can change a product's order of summation
+    setenv("OMP_NUM_THREADS", "1", 1);
+    setenv("MKL_NUM_THREADS", "1", 1);
+    setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
     void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
       reason = dlerror();

@@ -37,7 +37,8 @@ class Network {
 
   // Forward, loss, backward over a minibatch of exactly `minibatch_rows` rows. `loss` is called once for each shard (on
   // the CPU from several threads) between the passes; it must fill d_head and d_value, and may write the gradients of
-  // parameters that belong to no layer. Every layer's gradient is overwritten in gradients [num_shards, num_parameters].
+  // parameters that belong to no layer. Every layer's gradient is overwritten in gradients [num_shards,
+  // num_parameters].
   using Loss = std::function<void(const Exec&, const Shard<Real>&)>;
   virtual void forward_backward(const Exec& exec, const Real* observation, Real* gradients, const Loss& loss) = 0;
 
@@ -65,7 +66,8 @@ class Captured {
 struct GenericLibrary {
   std::unique_ptr<Network<float>> (*make_network)(const NetworkConfig&, const float* parameters);
   std::unique_ptr<Network<double>> (*make_network_double)(const NetworkConfig&, const double* parameters);
-  // Records `work` (already run at least once on exec) into a CUDA graph on exec's stream, allocations of LibTorch included.
+  // Records `work` (already run at least once on exec) into a CUDA graph on exec's stream, allocations of LibTorch
+  // included.
   std::unique_ptr<Captured> (*capture)(const Exec& exec, const std::function<void()>& work);
   // LibTorch's own settings, once a process: threads, TF32, determinism.
   void (*configure)(Device device, Precision precision);
