@@ -198,11 +198,15 @@ void AppendFile::flush() {
   if (const int reason = sync_descriptor(file_.get())) throw_file_error(path_, reason);
 }
 
-void AppendFile::truncate_to(std::uint64_t offset) {
-  drain();
-  if (offset > written_)
-    throw Error(path_.string() + ": " + std::to_string(written_) + " bytes, but " + std::to_string(offset) +
+void AppendFile::check_reaches(std::uint64_t offset) const {
+  if (offset > size())
+    throw Error(path_.string() + ": " + std::to_string(size()) + " bytes, but " + std::to_string(offset) +
                 " were there when the checkpoint was written");
+}
+
+void AppendFile::truncate_to(std::uint64_t offset) {
+  check_reaches(offset);
+  drain();
   if (offset == written_) return;
   if (::ftruncate(file_.get(), static_cast<off_t>(offset)) != 0) throw_file_error(path_, errno);
   written_ = offset;

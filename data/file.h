@@ -78,6 +78,7 @@ class AppendFile {
   void flush();
   std::uint64_t size() const { return written_ + pending_.size(); }  // [bytes] with those not yet written
   // Error if the file is shorter than `offset`.
+  void check_reaches(std::uint64_t offset) const;
   void truncate_to(std::uint64_t offset);
   const std::filesystem::path& path() const { return path_; }
 
