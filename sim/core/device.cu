@@ -97,6 +97,9 @@ CudaDeviceInfo cuda_device_info(int index) {
   SIM_CHECK_CUDA(cudaDriverGetVersion(&info.driver_version));
   SIM_CHECK_CUDA(cudaRuntimeGetVersion(&info.runtime_version));
   info.name = prop.name;
+  char bus_id[32];
+  SIM_CHECK_CUDA(cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, index));
+  info.pci_bus_id = bus_id;
   info.major = prop.major;
   info.minor = prop.minor;
   info.sm_count = prop.multiProcessorCount;

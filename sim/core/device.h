@@ -94,7 +94,7 @@ class Buffer {
 };
 
 struct CudaDeviceInfo {
-  std::string name;
+  std::string name, pci_bus_id;  // "0000:3b:00.0": how other interfaces (NVML) find the same card
   std::size_t total_bytes = 0, free_bytes = 0;
   int major = 0, minor = 0, sm_count = 0;
   int driver_version = 0, runtime_version = 0;  // 13000 = 13.0

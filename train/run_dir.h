@@ -1,0 +1,55 @@
+// The folder of one training run, and the only writer of it:
+//   config.toml  machine.json  metrics.*  performance.csv  events.out.tfevents.*
+//   checkpoints/00000050.safetensors ...   the newest of a few
+//   latest.safetensors  best.safetensors   second names (hard links) of checkpoints, or files of their own
+// A kill at any moment leaves each of these names with the old or the new whole file. A lock keeps a second process
+// out.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/file.h"
+#include "data/safetensors.h"
+
+namespace hotloop {
+
+class RunDir {
+ public:
+  // A new run in `path`, which is created; empty: "runs/<task>__<exp_name>__<seed>__<unix time>". Error if the folder
+  // holds anything, cannot be written, or belongs to a running training.
+  static RunDir create(const std::filesystem::path& path, const std::string& task, const std::string& exp_name,
+                       std::int64_t seed, std::int64_t keep_checkpoints);
+  // Goes on in the folder of an earlier run. Error if there is none, or it belongs to a running training.
+  static RunDir resume(const std::filesystem::path& path, std::int64_t keep_checkpoints);
+
+  const std::filesystem::path& path() const { return path_; }
+  // A file of the run, replaced in one step: "config.toml", "machine.json".
+  void write(const std::string& name, std::string_view text) const { write_file(path_ / name, text); }
+
+  // checkpoints/<iteration>.safetensors, then latest.safetensors. Removes all but the newest keep_checkpoints, and
+  // those of later iterations, which an earlier run beyond the resumed point has left.
+  std::filesystem::path save_checkpoint(std::int64_t iteration, const std::vector<NamedTensor>& tensors,
+                                        const Metadata& metadata) const;
+  void save_best(const std::vector<NamedTensor>& tensors, const Metadata& metadata) const;
+  // best.safetensors becomes the latest checkpoint, without writing it twice.
+  void latest_is_best() const;
+
+ private:
+  RunDir(std::filesystem::path path, std::int64_t keep_checkpoints);
+  void rotate(std::int64_t newest) const;
+
+  std::filesystem::path path_;
+  std::int64_t keep_;
+  detail::Descriptor lock_;
+};
+
+enum class CheckpointChoice : std::uint8_t { latest, best, best_or_latest };
+
+// The checkpoint file that a RUN|CHECKPOINT argument means: a file itself, or the chosen one of a run folder. Error
+// with what was looked for.
+std::filesystem::path resolve_checkpoint(const std::filesystem::path& argument, CheckpointChoice choice);
+
+}  // namespace hotloop
