@@ -175,8 +175,8 @@ TrainConfig resume_config(const std::filesystem::path& run, const std::vector<Se
     const std::optional<std::string> key = canonical_key(change.key);
     if (!key) refuse_unknown(change);
     if (!may_change_on_resume(*key))
-      throw Error(change.label() + " " + shown(change.text) + ": a resumed run keeps its " + *key +
-                  "; only " + changeable_keys() + " may change");
+      throw Error(change.label() + " " + shown(change.text) + ": a resumed run keeps its " + *key + "; only " +
+                  changeable_keys() + " may change");
     settings.push_back(change);
   }
   TrainConfig config = resolve_settings(settings);

@@ -240,8 +240,8 @@ TrainConfig resolve_settings(const std::vector<Setting>& settings);
 // resolve_settings(read_settings(path)), validated.
 TrainConfig load_config_file(const std::filesystem::path& path);
 
-// The configuration of run folder `run` (its config.toml) with changes laid over it. Error for a folder that is no run and
-// for a change of a key that a resumed run keeps.
+// The configuration of run folder `run` (its config.toml) with changes laid over it. Error for a folder that is no run
+// and for a change of a key that a resumed run keeps.
 TrainConfig resume_config(const std::filesystem::path& run, const std::vector<Setting>& changes);
 
 // Contradictions between keys, as an Error naming both; with the task's actions, also those between keys and task.
@@ -258,8 +258,7 @@ std::optional<std::string> canonical_key(const std::string& spelling);
 // Every accepted spelling, with underscores.
 std::vector<std::string> config_spellings();
 
-bool is_flag_key(const std::string& spelling);      // its value is a boolean
-bool may_change_on_resume(const std::string& key);  // canonical key
+bool is_flag_key(const std::string& spelling);  // its value is a boolean
 
 // Configuration files that apply to a task, weakest first: the task's own under assets/configs where there is one.
 std::vector<std::filesystem::path> task_config_files(const std::string& task);

@@ -90,7 +90,8 @@ std::optional<std::string> value_text(const toml::node& node, Wants wants) {
   std::string text = "[";
   for (const toml::node& element : *node.as_array()) {
     if (!element.is_integer() && !element.is_floating_point()) return std::nullopt;
-    text += (text.size() > 1 ? "," : "") + number_text(element);
+    if (text.size() > 1) text += ',';
+    text += number_text(element);
   }
   return text + "]";
 }

@@ -13,7 +13,7 @@
 namespace hotloop {
 namespace {
 
-constexpr std::size_t kShownLength = 60;  // [bytes]
+constexpr std::size_t kShownLength = 200;  // [bytes]
 constexpr std::size_t kMaxListLength = 64;
 
 [[noreturn]] void refuse(const std::string& label, std::string_view text, const std::string& accepts) {
@@ -123,8 +123,9 @@ bool is_utf8(std::string_view s) {
   return true;
 }
 
-// Control characters and broken UTF-8 as \xNN, so that the text keeps to one line and cannot drive a terminal.
-std::string printable(std::string_view s) {
+}  // namespace
+
+std::string one_line(std::string_view s) {
   std::string out;
   for (std::size_t i = 0; i < s.size();) {
     const std::size_t length = utf8_length(s, i);
@@ -142,8 +143,6 @@ std::string printable(std::string_view s) {
   return out;
 }
 
-}  // namespace
-
 std::string shown(std::string_view text) {
   std::string_view head = text;
   if (text.size() > kShownLength) {
@@ -151,7 +150,7 @@ std::string shown(std::string_view text) {
     while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xc0) == 0x80) --cut;
     head = text.substr(0, cut);
   }
-  std::string out = printable(head);
+  std::string out = one_line(head);
   if (head.size() < text.size()) out += "...";
   const bool quote = text.empty() || out.find_first_of(" '\"`") != std::string::npos;
   return quote ? "'" + out + "'" : out;

@@ -9,7 +9,10 @@
 
 namespace hotloop {
 
-// A value as messages show it: one line, at most about 60 characters, quoted where its ends would not be seen.
+// Control characters and broken UTF-8 as \xNN, so that the text keeps to one line and cannot drive a terminal.
+std::string one_line(std::string_view text);
+
+// A value as messages show it: one line, at most about 200 characters, quoted where its ends would not be seen.
 std::string shown(std::string_view text);
 
 // Sets `value` from text. `label` starts the message: "--gamma", "file.toml:3: gamma =". Numbers may group digits by
