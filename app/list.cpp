@@ -1,0 +1,87 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/cli.h"
+#include "sim/core/registry.h"
+
+namespace hotloop {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// [low, high] of each component, once where all are the same
+std::string bounds_text(const std::vector<float>& low, const std::vector<float>& high) {
+  const auto same = [](const std::vector<float>& v) {
+    return std::all_of(v.begin(), v.end(), [&](float x) { return x == v[0]; });
+  };
+  std::string text = fmt::format("Box({})", low.size());
+  if (same(low) && same(high)) return text + fmt::format(" [{}, {}]", low[0], high[0]);
+  for (std::size_t i = 0; i < low.size(); ++i) text += fmt::format(" [{}, {}]", low[i], high[i]);
+  return text;
+}
+
+std::string action_text(const ActionSpace& action) {
+  if (action.is_box()) return bounds_text(action.low, action.high);
+  if (action.kind == ActionSpace::Kind::discrete) return fmt::format("Discrete({})", action.nvec[0]);
+  return fmt::format("MultiDiscrete({})", fmt::join(action.nvec, ", "));
+}
+
+// JSON has no infinity: an unbounded component is null
+Json bounds_json(const std::vector<float>& bounds) {
+  Json list = Json::array();
+  for (const float b : bounds) list.push_back(std::isfinite(b) ? Json(b) : Json());
+  return list;
+}
+
+Json spec_json(const EnvSpec& spec) {
+  Json action;
+  if (spec.action.is_box())
+    action = {{"type", "box"}, {"low", bounds_json(spec.action.low)}, {"high", bounds_json(spec.action.high)}};
+  else if (spec.action.kind == ActionSpace::Kind::discrete)
+    action = {{"type", "discrete"}, {"n", spec.action.nvec[0]}};
+  else
+    action = {{"type", "multi_discrete"}, {"nvec", spec.action.nvec}};
+  const bool has_threshold = std::isfinite(spec.reward_threshold);
+  return {{"task", spec.name},
+          {"observation",
+           {{"type", "box"}, {"low", bounds_json(spec.observation.low)}, {"high", bounds_json(spec.observation.high)}}},
+          {"action", action},
+          {"action_mask", spec.has_action_mask},
+          {"max_episode_steps", spec.max_episode_steps},
+          {"reward_threshold", has_threshold ? Json(spec.reward_threshold) : Json()}};
+}
+
+std::string spec_text(const EnvSpec& spec) {
+  std::string text = fmt::format("{}\n  observation  {}\n  action       {}{}\n  time limit   {} steps\n", spec.name,
+                                 bounds_text(spec.observation.low, spec.observation.high), action_text(spec.action),
+                                 spec.has_action_mask ? ", masked" : "", spec.max_episode_steps);
+  if (std::isfinite(spec.reward_threshold)) text += fmt::format("  solved at    {}\n", spec.reward_threshold);
+  return text;
+}
+
+int list(bool json) {
+  Json all = Json::array();
+  std::string text;
+  for (const EnvEntry& entry : environments()) {
+    all.push_back(spec_json(entry.spec));
+    text += spec_text(entry.spec);
+  }
+  std::fputs(json ? (all.dump(2) + "\n").c_str() : text.c_str(), stdout);
+  return 0;
+}
+
+}  // namespace
+
+void add_list(Cli& cli) {
+  CLI::App* command = add_command(cli, "list", "List the tasks with their spaces and limits");
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "print a JSON array");
+  command->callback([&cli, json] { cli.action = [json] { return list(*json); }; });
+}
+
+}  // namespace hotloop

@@ -1,0 +1,92 @@
+#include <filesystem>
+#include <memory>
+
+#include "app/cli.h"
+#include "sim/core/error.h"
+#include "sim/core/registry.h"
+#include "train/commands.h"
+#include "train/config_value.h"
+
+namespace hotloop {
+namespace {
+
+struct TrainArguments {
+  std::string target;
+  bool has_target = false;
+  TrainOptions options;
+};
+
+bool is_config_file(const std::string& target) {
+  for (const EnvEntry& entry : environments())
+    if (entry.spec.name == target) return false;
+  return target.ends_with(".toml") || target.find('/') != std::string::npos;
+}
+
+void append(std::vector<Setting>& to, const std::vector<Setting>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+const Setting* find_task(const std::vector<Setting>& settings) {
+  for (const Setting& s : settings)
+    if (s.key == "task") return &s;
+  return nullptr;
+}
+
+// Built-in defaults, then the task's file, then the user's file, then the command line.
+TrainConfig layered_config(const TrainArguments& arguments, const std::vector<Setting>& flags,
+                           std::vector<std::string>& sources) {
+  const bool file = is_config_file(arguments.target);
+  const std::vector<Setting> user =
+      file ? read_settings(arguments.target) : std::vector<Setting>{{"task", arguments.target, ""}};
+  const Setting* task = find_task(flags);
+  if (task && !file && task->text != arguments.target)
+    throw Error("--task " + shown(task->text) + ": contradicts the task " + shown(arguments.target) + ", keep one");
+  if (!task) task = find_task(user);
+  if (!task)
+    throw Error(shown(arguments.target) + ": task is missing; add task = \"CartPole-v1\" (or another of hotloop list)");
+  find_environment(task->text);
+  std::vector<Setting> settings;
+  for (const std::filesystem::path& path : task_config_files(task->text)) {
+    append(settings, read_settings(path));
+    sources.push_back(path.string());
+  }
+  append(settings, user);
+  if (file) sources.push_back(arguments.target);
+  append(settings, flags);
+  return resolve_settings(settings);
+}
+
+int train(Cli& cli, TrainArguments& arguments) {
+  TrainOptions& options = arguments.options;
+  options.command_line = cli.command_line;
+  if (!arguments.has_target && options.resume.empty())
+    throw Error("train: name a task (see hotloop list), a CONFIG.toml, or --resume RUN");
+  if (arguments.has_target && !options.resume.empty())
+    throw Error("--resume " + shown(options.resume) + ": takes its task from the run; leave out " +
+                shown(arguments.target));
+  const TrainConfig config = options.resume.empty() ? layered_config(arguments, cli.settings, options.sources)
+                                                    : resume_config(options.resume, cli.settings);
+  validate(config, find_environment(config.task).spec.action);
+  return train_command(config, options);
+}
+
+}  // namespace
+
+void add_train(Cli& cli) {
+  CLI::App* command = add_command(cli, "train", "Train a policy");
+  auto arguments = std::make_shared<TrainArguments>();
+  CLI::Option* target = command->add_option("TASK|CONFIG.toml", arguments->target, "task name or configuration file");
+  CLI::Option* resume = command->add_option("--resume", arguments->options.resume, "go on with this run folder");
+  resume->type_name("RUN");
+  command->add_flag("--quiet", arguments->options.quiet, "no progress line");
+  command->footer(settings_help);
+  command->callback([&cli, arguments, target, resume] {
+    cli.action = [&cli, arguments, target, resume] {
+      arguments->has_target = target->count() > 0;
+      if (resume->count() > 0 && arguments->options.resume.empty()) throw Error("--resume '': must name a run folder");
+      return train(cli, *arguments);
+    };
+  });
+}
+
+}  // namespace hotloop

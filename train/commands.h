@@ -1,0 +1,39 @@
+// What the program's commands call. The options are checked for form by app/; meaning is checked here.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "train/config.h"
+
+namespace hotloop {
+
+struct TrainOptions {
+  std::string resume;                     // run folder to go on with; empty: a new run
+  bool quiet = false;                     // no progress line
+  std::vector<std::string> command_line;  // as typed, for the run folder
+  std::vector<std::string> sources;       // configuration files that took part, weakest first
+};
+// Trains and returns the exit status. `config` is resolved and valid for its task.
+int train_command(const TrainConfig& config, const TrainOptions& options);
+
+struct PlayOptions {
+  std::string target;  // run folder or checkpoint file; exists
+  std::int64_t episodes = 100;
+  bool json = false;
+  std::optional<std::int64_t> seed;  // nothing: the run's own
+  std::string device = "auto";
+  bool stochastic = false;
+  std::string checkpoint = "best";  // of a run folder: best or latest
+};
+int play_command(const PlayOptions& options);
+
+struct BenchOptions {
+  std::vector<std::string> names;  // of bench_names(); empty: all
+  std::vector<Setting> settings;   // configuration keys laid over each benchmark's own
+};
+const std::vector<std::string>& bench_names();
+int bench_command(const BenchOptions& options);
+
+}  // namespace hotloop

@@ -1,0 +1,176 @@
+// TOML files. toml++ is included here only: it is a large header.
+#define TOML_HEADER_ONLY 1
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <toml++/toml.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <type_traits>
+
+#include "sim/core/assets.h"
+#include "sim/core/error.h"
+#include "train/config.h"
+#include "train/config_value.h"
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::size_t kMaxFileBytes = 1 << 20;
+
+// Regular files only: a pipe or a device might never end.
+std::string read_small_file(const fs::path& path) {
+  const std::string name = shown(path.string());
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) throw Error(name + ": cannot be read: " + std::strerror(errno));
+  struct Closer {
+    int fd;
+    ~Closer() { ::close(fd); }
+  } closer{fd};
+  struct stat info {};
+  if (::fstat(fd, &info) != 0) throw Error(name + ": cannot be read: " + std::strerror(errno));
+  if (S_ISDIR(info.st_mode)) throw Error(name + ": is a folder; a configuration is a TOML file");
+  if (!S_ISREG(info.st_mode)) throw Error(name + ": is not a regular file; a configuration is a TOML file");
+  std::string text;
+  char block[16384];
+  while (true) {
+    const ssize_t n = ::read(fd, block, sizeof block);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw Error(name + ": cannot be read: " + std::strerror(errno));
+    if (n == 0) return text;
+    text.append(block, static_cast<std::size_t>(n));
+    if (text.size() > kMaxFileBytes) throw Error(name + ": is larger than 1 MiB; a configuration is a small TOML file");
+  }
+}
+
+toml::table parse_toml(const fs::path& path) {
+  try {
+    return toml::parse(read_small_file(path), path.string());
+  } catch (const toml::parse_error& e) {
+    throw Error(shown(path.string()) + ":" + std::to_string(e.source().begin.line) +
+                ": not valid TOML: " + std::string(e.description()));
+  }
+}
+
+enum class Wants { flag, number, text, list };
+
+Wants wanted(const std::string& key) {
+  Wants wants = Wants::text;
+  const TrainConfig defaults;
+  visit_config(defaults, [&](const char* name, const auto& value, const KeyRule&) {
+    using T = std::decay_t<decltype(value)>;
+    if (key != name) return;
+    if constexpr (std::is_same_v<T, bool>)
+      wants = Wants::flag;
+    else if constexpr (std::is_arithmetic_v<T>)
+      wants = Wants::number;
+    else if constexpr (std::is_same_v<T, std::string>)
+      wants = Wants::text;
+    else
+      wants = Wants::list;
+  });
+  return wants;
+}
+
+std::string number_text(const toml::node& node) {
+  if (const auto* integer = node.as_integer()) return toml_text(integer->get());
+  return toml_text(node.as_floating_point()->get());
+}
+
+// The node as the command line would spell it; nothing for a type that the key does not take.
+std::optional<std::string> value_text(const toml::node& node, Wants wants) {
+  const bool number = node.is_integer() || node.is_floating_point();
+  if (wants == Wants::flag && node.is_boolean()) return toml_text(node.as_boolean()->get());
+  if (wants == Wants::number && number) return number_text(node);
+  if (wants == Wants::text && node.is_string()) return node.as_string()->get();
+  if (wants != Wants::list || !node.is_array()) return std::nullopt;
+  std::string text = "[";
+  for (const toml::node& element : *node.as_array()) {
+    if (!element.is_integer() && !element.is_floating_point()) return std::nullopt;
+    if (text.size() > 1) text += ',';
+    text += number_text(element);
+  }
+  return text + "]";
+}
+
+const char* type_name(const toml::node& node) {
+  switch (node.type()) {
+    case toml::node_type::string:
+      return "a string";
+    case toml::node_type::integer:
+      return "an integer";
+    case toml::node_type::floating_point:
+      return "a number";
+    case toml::node_type::boolean:
+      return "a boolean";
+    case toml::node_type::array:
+      return "an array";
+    default:
+      return "a date or time";
+  }
+}
+
+const char* type_name(Wants wants) {
+  switch (wants) {
+    case Wants::flag:
+      return "true or false";
+    case Wants::number:
+      return "a number";
+    case Wants::text:
+      return "a string";
+    case Wants::list:
+      return "an array of integers";
+  }
+  return "";
+}
+
+Setting read_setting(const std::string& key, const toml::node& node, const std::string& where) {
+  Setting setting{key, "", where};
+  if (node.is_table() || node.is_array_of_tables())
+    throw Error(where + ": [" + shown(key) + "] is a table: keys stand at the top level, without sections");
+  const std::optional<std::string> canonical = canonical_key(key);
+  if (!canonical) {
+    resolve_settings({setting});  // refuses it with the nearest key
+    return setting;
+  }
+  Wants wants = wanted(*canonical);
+  if (is_flag_key(key)) wants = Wants::flag;
+  const std::optional<std::string> text = value_text(node, wants);
+  if (!text) throw Error(setting.label() + " " + type_name(node) + ": must be " + type_name(wants));
+  setting.text = *text;
+  return setting;
+}
+
+}  // namespace
+
+std::vector<Setting> read_settings(const fs::path& path) {
+  const toml::table table = parse_toml(path);
+  const std::string name = shown(path.string());
+  std::map<unsigned, std::vector<Setting>> by_line;  // toml++ sorts by key, messages and layers want the file's order
+  std::map<std::string, std::string> seen;           // canonical key, spelling
+  for (const auto& [key, node] : table) {
+    const unsigned line = node.source().begin.line;
+    const Setting setting = read_setting(std::string(key.str()), node, name + ":" + std::to_string(line));
+    const auto [first, inserted] = seen.try_emplace(*canonical_key(setting.key), setting.key);
+    if (!inserted)
+      throw Error(setting.where + ": " + setting.key + " and " + first->second + " both set " + first->first +
+                  ": keep one");
+    by_line[line].push_back(setting);
+  }
+  std::vector<Setting> settings;
+  for (const auto& [line, on_line] : by_line) settings.insert(settings.end(), on_line.begin(), on_line.end());
+  return settings;
+}
+
+std::vector<fs::path> task_config_files(const std::string& task) {
+  const std::optional<fs::path> assets = assets_dir();
+  if (!assets || task.empty() || task.find('/') != std::string::npos) return {};
+  const fs::path file = *assets / "configs" / (task + ".toml");
+  std::error_code ignored;
+  return fs::exists(file, ignored) ? std::vector<fs::path>{file} : std::vector<fs::path>{};
+}
+
+}  // namespace hotloop
