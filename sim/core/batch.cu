@@ -55,22 +55,31 @@ std::size_t carve(std::byte* base, std::int64_t num_envs, std::size_t state_byte
   return carver.used();
 }
 
+// Action is float (box) or int64 (discrete); kDim 0: `dim` components. step: of the host, or on the device plus *base.
+template <class Action, int kDim>
 struct RandomActionOp {
-  bool box;
   std::int64_t dim;
   std::uint64_t seed, step;
+  const std::uint64_t* base;
   const float *low, *span;
-  void* action;
+  Action* action;
+
   SIM_HD void operator()(std::int64_t w) const {
-    Rng rng(seed, RngStream::action, static_cast<std::uint32_t>(w), step);
-    for (std::int64_t k = 0; k < dim; ++k) {
+    const std::int64_t count = kDim > 0 ? kDim : dim;
+    Rng rng(seed, RngStream::action, static_cast<std::uint32_t>(w), base == nullptr ? step : *base);
+    for (std::int64_t k = 0; k < count; ++k) {
       const float value = low[k] + span[k] * rng.uniform();
-      if (box)
-        static_cast<float*>(action)[w * dim + k] = value;
+      if constexpr (std::is_same_v<Action, float>)
+        action[w * count + k] = value;
       else
-        static_cast<std::int64_t*>(action)[w * dim + k] = static_cast<std::int32_t>(value);
+        action[w * count + k] = static_cast<std::int32_t>(value);
     }
   }
+};
+
+struct IncrementOp {
+  std::uint64_t* value;
+  SIM_HD void operator()(std::int64_t) const { *value += 1; }
 };
 
 }  // namespace
@@ -110,8 +119,26 @@ RandomActions::RandomActions(const ActionSpace& space, std::int64_t num_envs, De
   synchronize(exec);
 }
 
+template <class Action>
+void RandomActions::fill_as(const Exec& exec, std::uint64_t step, const std::uint64_t* base, void* action) {
+  const auto run = [&]<int kDim>() {
+    parallel_for(
+        exec, num_envs_,
+        RandomActionOp<Action, kDim>{dim_, seed_, step, base, low_.data(), span_.data(), static_cast<Action*>(action)});
+  };
+  if (dim_ == 1)
+    run.template operator()<1>();
+  else
+    run.template operator()<0>();
+}
+
 void RandomActions::fill(const Exec& exec, std::uint64_t step, void* action) {
-  parallel_for(exec, num_envs_, RandomActionOp{box_, dim_, seed_, step, low_.data(), span_.data(), action});
+  box_ ? fill_as<float>(exec, step, nullptr, action) : fill_as<std::int64_t>(exec, step, nullptr, action);
+}
+
+void RandomActions::fill(const Exec& exec, std::uint64_t* step, void* action) {
+  box_ ? fill_as<float>(exec, 0, step, action) : fill_as<std::int64_t>(exec, 0, step, action);
+  parallel_for(exec, 1, IncrementOp{step});
 }
 
 }  // namespace hotloop

@@ -104,8 +104,12 @@ class RandomActions {
  public:
   RandomActions(const ActionSpace& space, std::int64_t num_envs, Device device, std::uint64_t seed);
   void fill(const Exec& exec, std::uint64_t step, void* action);
+  // The same for a captured graph: takes the step from *step, on exec's device, and adds 1 to it.
+  void fill(const Exec& exec, std::uint64_t* step, void* action);
 
  private:
+  template <class Action>
+  void fill_as(const Exec& exec, std::uint64_t step, const std::uint64_t* base, void* action);
   bool box_;
   std::int64_t num_envs_, dim_;
   std::uint64_t seed_;

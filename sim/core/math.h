@@ -7,6 +7,8 @@
 
 namespace hotloop {
 
+inline constexpr double kPi = 3.14159265358979323846;
+
 // sin and cos by Cody-Waite reduction to [-pi/4, pi/4] and minimax polynomials (coefficients: Moshier, Cephes, single
 // precision). Branch-free; absolute error below 1.2e-7 for |x| < 8192. Compiled without contraction to fused
 // multiply-adds on both backends, so the bits agree.
@@ -46,6 +48,10 @@ SIM_HD bool is_finite(Real x) {
   return x - x == Real(0);
 }
 
-inline constexpr double kPi = 3.14159265358979323846;
+// The same angle in [-pi, pi]. One floor instead of fmod: vectorises, and floor has one right answer on every device.
+SIM_HD float wrap_angle(float x) {
+  return x - static_cast<float>(2 * kPi) * floorf(x * static_cast<float>(0.5 / kPi) + 0.5f);
+}
+SIM_HD double wrap_angle(double x) { return x - 2 * kPi * floor(x * (0.5 / kPi) + 0.5); }
 
 }  // namespace hotloop
