@@ -1,10 +1,8 @@
 # shellcheck shell=bash disable=SC2154 # root, deps, build, preset: set by ./hotloop, which sources this file
 # Set-up for ./hotloop: system packages, pinned wheels in the dependency cache, configure and build.
 
-with_tests=0
 python=
 torch_root=
-ctest=ctest
 
 say() { printf 'hotloop: %s\n' "$*" >&2; }
 
@@ -76,15 +74,17 @@ set_up_system() {
 # --- the dependency cache --------------------------------------------------------------------------------------------
 
 lock_cache() {
-  # shellcheck disable=SC2174 # the mode matters for the last folder only
-  mkdir -p "$deps" 2>/dev/null && [[ -w $deps ]] ||
+  if ! mkdir -p "$deps" 2>/dev/null || [[ ! -w $deps ]]; then
     fail "cannot write the dependency cache $deps: set HOTLOOP_DEPS to a folder that can be written"
+  fi
   exec 8>"$deps/.lock"
   if ! flock -n 8; then
     say "waiting for another set-up in $deps"
     flock 8
   fi
 }
+
+explain_write() { fail "cannot write $1: the disk may be full or the folder not yours"; }
 
 # One line for what pip printed ($2) while fetching $1.
 explain_pip() {
@@ -113,7 +113,7 @@ fetch() {
   local names="${markers[*]##*/}" part=$deps/.part platforms=() minor
   say "fetching $names into $deps"
   rm -rf "$part"
-  mkdir -p "$part/tmp" && printf '%s\n' "${wanted[@]}" >"$part/wanted.txt" || fail "$names: cannot write $part"
+  { mkdir -p "$part/tmp" && printf '%s\n' "${wanted[@]}" >"$part/wanted.txt"; } 2>/dev/null || explain_write "$part"
   for minor in {28..17}; do platforms+=(--platform "manylinux_2_${minor}_x86_64"); done
   local progress=(-q) errors
   if [[ -t 2 ]]; then progress=(); fi
@@ -124,8 +124,7 @@ fetch() {
     rm -rf "$part"
     explain_pip "$names" "$errors" "cmake/deps/$2"
   fi
-  mkdir -p "$folder/.fetched" && cp -rlf "$part/new/." "$folder/" && touch "${markers[@]}" ||
-    fail "$names: cannot write $folder"
+  { mkdir -p "$folder/.fetched" && cp -rlf "$part/new/." "$folder/" && touch "${markers[@]}"; } 2>/dev/null || explain_write "$folder"
   rm -rf "$part"
 }
 
@@ -183,7 +182,10 @@ set_up_torch() {
     link_toolkit "$folder" "$toolkit"
   fi
   # what is fetched may need more, which ldd shows only then
+  local before=
   while mapfile -t found < <(missing_sonames "$torch_root" "${needed[@]}") && ((${#found[@]})); do
+    [[ ${found[*]} != "$before" ]] || fail "LibTorch in $folder does not find ${found[*]}; remove that folder and start again"
+    before=${found[*]}
     packages=()
     for soname in "${found[@]}"; do
       packages+=("$(sed -n "s/^\([^=]*\)==.*# .*\b${soname//./\\.}\b.*/\1/p" "$root/cmake/deps/cuda.txt")")
@@ -217,7 +219,6 @@ set_up_libraries() {
   if ! at_least "${version:-0}" 3.25; then
     fetch "$deps/cmake-3.31.10" cmake.txt cp310 cmake
     cmake=$deps/cmake-3.31.10/cmake/data/bin/cmake
-    ctest=${cmake%cmake}ctest
   fi
   set_up_torch
   fetch "$deps/mujoco-4.0.0" mujoco.txt cp311 mujoco-core
