@@ -1,1 +1,25 @@
-# cmake --install: a tree that runs from anywhere.
+# cmake --install: a tree that runs from anywhere, and a package that find_package(hotloop) finds.
+include(CMakePackageConfigHelpers)
+get_property(libraries GLOBAL PROPERTY HOTLOOP_LIBRARIES)
+set(package_dir lib/cmake/hotloop)
+
+if(TARGET hotloop)
+  install(TARGETS hotloop RUNTIME DESTINATION bin)
+endif()
+install(TARGETS hotloop_build ${libraries} EXPORT hotloopTargets ARCHIVE DESTINATION lib LIBRARY DESTINATION lib)
+install(EXPORT hotloopTargets NAMESPACE hotloop:: DESTINATION ${package_dir})
+install(DIRECTORY sim data train app DESTINATION include/hotloop FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY assets DESTINATION share/hotloop)
+
+# what our libraries link to, as far as this build uses it
+get_property(found GLOBAL PROPERTY PACKAGES_FOUND)
+foreach(package fmt nlohmann_json CLI11 spdlog tomlplusplus Protobuf HDF5)
+  if(package IN_LIST found)
+    string(APPEND HOTLOOP_FIND_DEPENDENCIES "find_dependency(${package})\n")
+  endif()
+endforeach()
+configure_package_config_file(cmake/hotloopConfig.cmake.in "${PROJECT_BINARY_DIR}/hotloopConfig.cmake"
+  INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/hotloopConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/hotloopConfig.cmake" "${PROJECT_BINARY_DIR}/hotloopConfigVersion.cmake"
+  cmake/TorchWheel.cmake cmake/CudaLanguage.cmake cmake/HotloopFunctions.cmake DESTINATION ${package_dir})

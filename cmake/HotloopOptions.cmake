@@ -32,16 +32,9 @@ if(HOTLOOP_CUDA)
       set(CMAKE_CUDA_ARCHITECTURES "80-real;90-real;90-virtual")
     endif()
   endif()
-  set(CMAKE_CUDA_RUNTIME_LIBRARY Shared) # torch uses the shared one: two runtimes in a process would not share state
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
-    enable_language(CUDA)
-    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION) # CMake 3.25 does not know that nvcc takes C++20
-      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
-      set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
-    endif()
-    set(CMAKE_CUDA_STANDARD 20)
-    find_package(CUDAToolkit REQUIRED)
+    include(CudaLanguage)
     if(CUDAToolkit_VERSION VERSION_LESS 13)
       message(WARNING "CUDA ${CUDAToolkit_VERSION} is older than 13: building for the CPU only")
       set(HOTLOOP_CUDA OFF)
@@ -50,6 +43,16 @@ if(HOTLOOP_CUDA)
     message(STATUS "no nvcc: building for the CPU only")
     set(HOTLOOP_CUDA OFF)
   endif()
+endif()
+
+# DT_RPATH rather than DT_RUNPATH: it also serves what our dependencies load. libtorch names CUDA libraries that may be
+# in the toolkit only.
+add_link_options("LINKER:--disable-new-dtags")
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib;$ORIGIN")
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+if(HOTLOOP_CUDA)
+  set(CMAKE_BUILD_RPATH "${CUDAToolkit_LIBRARY_DIR}")
+  list(APPEND CMAKE_INSTALL_RPATH "${CUDAToolkit_LIBRARY_DIR}")
 endif()
 
 if(HOTLOOP_MARCH STREQUAL "auto")
@@ -73,10 +76,15 @@ set(math_flags -ffp-contract=off -fno-math-errno -fno-trapping-math)
 if(NOT HOTLOOP_MARCH STREQUAL "none")
   list(APPEND math_flags -march=${HOTLOOP_MARCH})
 endif()
-target_compile_options(hotloop_build INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${host_flags} ${math_flags}>)
-string(REPLACE ";" "," host_list "${host_flags};${math_flags}")
+# programs outside this tree inherit what decides the bits, not our warnings
+string(REPLACE ";" "," host_list "${host_flags}")
+string(REPLACE ";" "," math_list "${math_flags}")
 target_compile_options(hotloop_build INTERFACE
-  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${host_list};-Werror=all-warnings;--expt-relaxed-constexpr;--extended-lambda;-fmad=false>")
+  "$<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:${host_flags}>>"
+  "$<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${host_list};-Werror=all-warnings>>"
+  "$<$<COMPILE_LANGUAGE:CXX>:${math_flags}>"
+  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${math_list};--expt-relaxed-constexpr;--extended-lambda;-fmad=false>")
+target_compile_features(hotloop_build INTERFACE cxx_std_20)
 if(HOTLOOP_CUDA)
   target_compile_definitions(hotloop_build INTERFACE HOTLOOP_CUDA=1)
 endif()
