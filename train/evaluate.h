@@ -1,0 +1,44 @@
+// Deterministic evaluation: each world plays one whole episode, so that short episodes count no more than long ones.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sim/core/registry.h"
+#include "train/policy_net.h"
+
+namespace hotloop {
+
+struct EvaluationResult {
+  std::int64_t episodes = 0;
+  double return_mean = 0, return_std = 0, length_mean = 0;  // std: of the population
+  std::vector<float> returns;
+  std::vector<std::int32_t> lengths;
+};
+
+class Evaluator {
+ public:
+  // `seed` keys the start states and, if `stochastic`, the actions; evaluation has streams of its own.
+  Evaluator(const EnvEntry& env, const PolicySpec& policy, const Exec& exec, std::int64_t episodes, std::uint64_t seed,
+            int max_episode_steps, bool stochastic);
+
+  PolicyNet& net() { return net_; }
+  // Plays the episodes anew, always from the same start states. Waits for the device.
+  EvaluationResult run();
+
+ private:
+  void play_round(std::int64_t round, EvaluationResult& result);
+
+  const EnvEntry& env_;
+  Exec exec_;
+  std::int64_t episodes_, worlds_;
+  std::uint64_t seed_;
+  int max_episode_steps_;
+  bool stochastic_;
+  PolicyNet net_;
+  Buffer<float> observation_, reward_;
+  Buffer<std::uint8_t> terminated_, truncated_, mask_;
+  Memory action_;
+};
+
+}  // namespace hotloop
