@@ -29,13 +29,14 @@ void add_commands(Cli& cli) {
   cli.root.description("Trains control policies by reinforcement learning on one machine.");
   cli.root.set_version_flag("--version", std::string("hotloop ") + version());
   cli.root.require_subcommand(0, 1);
-  cli.root.footer("hotloop COMMAND --help shows the options of a command.");
   add_train(cli);
   add_play(cli);
   add_bench(cli);
   add_list(cli);
   add_doctor(cli);
   add_test(cli);
+  // last: subcommands would inherit it
+  cli.root.footer("hotloop COMMAND --help shows the options of a command.");
 }
 
 int parse_and_act(const std::vector<std::string>& command_line) {
