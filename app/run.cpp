@@ -39,6 +39,17 @@ void add_commands(Cli& cli) {
   cli.root.footer("hotloop COMMAND --help shows the options of a command.");
 }
 
+// CLI11 would take --json=7 for a count.
+void refuse_valued_flags(const Cli& cli, const std::vector<std::string>& args) {
+  for (const std::string& arg : args) {
+    const std::size_t equals = arg.find('=');
+    if (equals == std::string::npos || !arg.starts_with("--")) continue;
+    const CLI::Option* option = cli.root.get_subcommand(args[0])->get_option_no_throw(arg.substr(0, equals));
+    if (option && option->get_expected_max() == 0)
+      throw Error(arg.substr(0, equals) + " " + shown(arg.substr(equals + 1)) + ": takes no value");
+  }
+}
+
 int parse_and_act(const std::vector<std::string>& command_line) {
   Cli cli;
   add_commands(cli);
@@ -50,6 +61,7 @@ int parse_and_act(const std::vector<std::string>& command_line) {
   if (!is_command && args[0] != "--help" && args[0] != "-h" && args[0] != "--version")
     throw Error("unknown command " + shown(args[0]) + suggestion(args[0], names) + "; see hotloop --help");
   if (takes_settings(args[0])) cli.settings = take_settings(args);
+  if (is_command) refuse_valued_flags(cli, args);
   std::reverse(args.begin(), args.end());  // CLI11 takes them from the back
   try {
     cli.root.parse(args);

@@ -70,8 +70,8 @@ std::vector<BadInput> key_cases() {
     }
     for (const auto& [flag, toml] : wrong_values(value, rule)) {
       cases.push_back({train({"--" + key + flag}), key});
-      cases.push_back(
-          {{"train", "case.toml"}, "case.toml:2: " + key, "task = 'CartPole-v1'\n" + key + " = " + toml + "\n"});
+      const std::string head = key == "task" ? "\n" : "task = 'CartPole-v1'\n";
+      cases.push_back({{"train", "case.toml"}, "case.toml:2: " + key, head + key + " = " + toml + "\n"});
     }
     for (const std::string& alias : rule.aliases)
       cases.push_back({train({"--" + alias + "=1", "--" + key + "=1"}), key});
@@ -223,7 +223,7 @@ void make_fixtures(const fs::path& at) {
 std::map<std::string, std::uintmax_t> contents(const fs::path& at) {
   std::map<std::string, std::uintmax_t> found;
   for (const auto& entry : fs::recursive_directory_iterator(at))
-    found[entry.path().string()] = entry.is_regular_file() ? entry.file_size() : 0;
+    found[entry.path().string()] = fs::is_regular_file(entry.symlink_status()) ? entry.file_size() : 0;
   return found;
 }
 
