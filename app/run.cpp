@@ -29,13 +29,25 @@ void add_commands(Cli& cli) {
   cli.root.description("Trains control policies by reinforcement learning on one machine.");
   cli.root.set_version_flag("--version", std::string("hotloop ") + version());
   cli.root.require_subcommand(0, 1);
-  cli.root.footer("hotloop COMMAND --help shows the options of a command.");
   add_train(cli);
   add_play(cli);
   add_bench(cli);
   add_list(cli);
   add_doctor(cli);
   add_test(cli);
+  // last: subcommands would inherit it
+  cli.root.footer("hotloop COMMAND --help shows the options of a command.");
+}
+
+// CLI11 would take --json=7 for a count.
+void refuse_valued_flags(const Cli& cli, const std::vector<std::string>& args) {
+  for (const std::string& arg : args) {
+    const std::size_t equals = arg.find('=');
+    if (equals == std::string::npos || !arg.starts_with("--")) continue;
+    const CLI::Option* option = cli.root.get_subcommand(args[0])->get_option_no_throw(arg.substr(0, equals));
+    if (option && option->get_expected_max() == 0)
+      throw Error(arg.substr(0, equals) + " " + shown(arg.substr(equals + 1)) + ": takes no value");
+  }
 }
 
 int parse_and_act(const std::vector<std::string>& command_line) {
@@ -49,6 +61,7 @@ int parse_and_act(const std::vector<std::string>& command_line) {
   if (!is_command && args[0] != "--help" && args[0] != "-h" && args[0] != "--version")
     throw Error("unknown command " + shown(args[0]) + suggestion(args[0], names) + "; see hotloop --help");
   if (takes_settings(args[0])) cli.settings = take_settings(args);
+  if (is_command) refuse_valued_flags(cli, args);
   std::reverse(args.begin(), args.end());  // CLI11 takes them from the back
   try {
     cli.root.parse(args);

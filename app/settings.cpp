@@ -60,16 +60,26 @@ std::optional<Setting> take_one(const std::vector<std::string>& args, std::size_
   return Setting{name, args[++i], ""};
 }
 
+// What a value must be, short: "[0, 1]", "tanh, relu"; nothing for flags and free text.
+std::string short_rule(const std::string& takes, const KeyRule& rule) {
+  if (!rule.choices.empty()) return fmt::format("{}", fmt::join(rule.choices, ", "));
+  const std::size_t bracket = takes.rfind('[');
+  return bracket == std::string::npos ? "" : "in " + takes.substr(bracket);
+}
+
 std::string help_line(const char* name, const std::string& takes, const std::string& preset, const KeyRule& rule) {
-  std::string line = fmt::format("  --{:<24} {}", dashed(name), rule.help);
-  if (!takes.empty()) line += "; " + takes;
-  line += preset.empty() ? "" : fmt::format(" (default {})", preset);
+  std::string line = fmt::format("  --{:<23} {}\n", dashed(name), rule.help);
+  const auto detail = [&](const std::string& text) { line += fmt::format("  {:<25} {}\n", "", text); };
+  const std::string limits = short_rule(takes, rule);
+  const std::string given = preset == "\"\"" ? "" : "default " + preset;
+  if (!limits.empty() || !given.empty())
+    detail(fmt::format("  {}{}{}", given, given.empty() || limits.empty() ? "" : "; ", limits));
   if (!rule.aliases.empty()) {
     std::vector<std::string> flags;
     for (const std::string& alias : rule.aliases) flags.push_back("--" + dashed(alias));
-    line += fmt::format("\n  {:<26} also {}", "", fmt::join(flags, ", "));
+    detail(fmt::format("  also {}", fmt::join(flags, ", ")));
   }
-  return line + "\n";
+  return line;
 }
 
 }  // namespace
@@ -107,15 +117,13 @@ std::string settings_help() {
   const TrainConfig defaults;
   visit_config(defaults, [&](const char* name, const auto& value, const KeyRule& rule) {
     if (group != rule.group) out += fmt::format("\n{}:\n", rule.group), group = rule.group;
-    const std::string preset = toml_text(value);
-    const std::string takes = accepted(rule, value);
-    out += help_line(name, takes == "text" ? "" : takes, preset == "\"\"" ? "" : preset, rule);
+    out += help_line(name, accepted(rule, value), toml_text(value), rule);
   });
   out +=
       "\nSpellings of others that set a key by way of another value:\n"
-      "  --anneal-lr                lr_schedule linear (true) or constant (false)\n"
-      "  --batch-size, --minibatch-size   samples of a minibatch, sets num_minibatches\n"
-      "  --max-iterations           rollouts in all, sets total_timesteps\n";
+      "  --anneal-lr               lr_schedule linear (true) or constant (false)\n"
+      "  --minibatch-size          samples of a minibatch, sets num_minibatches; also --batch-size\n"
+      "  --max-iterations          rollouts in all, sets total_timesteps\n";
   return out;
 }
 

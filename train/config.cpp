@@ -191,9 +191,9 @@ void validate(const TrainConfig& c) {
   check_learning_rate(c);
   if (c.capture == "on" && c.device == "cpu")
     throw Error("capture on: needs device cuda, device is cpu (a CUDA graph is what is captured)");
-  if (c.shared_network && !c.critic_hidden_sizes.empty() && c.critic_hidden_sizes != c.hidden_sizes)
-    throw Error("shared_network true: contradicts critic_hidden_sizes " + toml_text(c.critic_hidden_sizes) +
-                ", a shared network has hidden_sizes only");
+  if (c.shared_network && !c.critic_hidden_sizes.empty())
+    throw Error("critic_hidden_sizes " + toml_text(c.critic_hidden_sizes) +
+                ": contradicts shared_network true, where actor and critic have hidden_sizes in common");
 }
 
 void validate(const TrainConfig& c, const ActionSpace& action) {

@@ -229,7 +229,7 @@ std::string toml_text(const std::int64_t& value) { return std::to_string(value);
 std::string toml_text(const double& value) {
   std::string text = fmt::format("{}", value);
   // an integer in TOML would lose the sign of -0
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  if (std::isfinite(value) && text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
 }
 std::string toml_text(const std::string& value) {

@@ -1,0 +1,68 @@
+// The commands that need no training, by the real program.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "sim/core/registry.h"
+#include "tests/app/program.h"
+#include "train/config.h"
+
+namespace hotloop {
+namespace {
+
+using Json = nlohmann::json;
+
+TEST(Command, HelpAndVersionAreOutputs) {
+  for (const char* command : {"train", "play", "bench", "list", "doctor", "test"}) {
+    const ProgramResult help = run_program({command, "--help"});
+    EXPECT_EQ(help.status, 0) << command;
+    EXPECT_EQ(help.err, "") << command;
+    EXPECT_NE(help.out.find(std::string("hotloop ") + command), std::string::npos) << help.out;
+  }
+  EXPECT_TRUE(run_program({"--version"}).out.starts_with("hotloop "));
+  EXPECT_EQ(run_program({}).out, run_program({"--help"}).out);
+}
+
+TEST(Command, TrainHelpNamesEveryKey) {
+  const std::string help = run_program({"train", "--help"}).out;
+  for (std::string spelling : config_spellings()) {
+    std::replace(spelling.begin(), spelling.end(), '_', '-');
+    EXPECT_NE(help.find("--" + spelling), std::string::npos) << spelling;
+  }
+}
+
+TEST(Command, ListNamesEveryEnvironment) {
+  const ProgramResult result = run_program({"list", "--json"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const Json tasks = Json::parse(result.out);
+  ASSERT_EQ(tasks.size(), environments().size());
+  const std::string text = run_program({"list"}).out;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const EnvSpec& spec = environments()[i].spec;
+    EXPECT_EQ(tasks[i]["task"], spec.name);
+    EXPECT_EQ(tasks[i]["observation"]["low"].size(), spec.observation.low.size());
+    EXPECT_EQ(tasks[i]["max_episode_steps"], spec.max_episode_steps);
+    EXPECT_NE(text.find(spec.name + "\n"), std::string::npos);
+  }
+  EXPECT_EQ(tasks[0]["task"], "CartPole-v1");
+  EXPECT_EQ(tasks[0]["action"], (Json{{"type", "discrete"}, {"n", 2}}));
+  EXPECT_EQ(tasks[0]["reward_threshold"], 475.0);
+  EXPECT_TRUE(tasks[0]["observation"]["high"][1].is_null());
+}
+
+TEST(Command, DoctorReportsTheMachine) {
+  const ProgramResult result = run_program({"doctor", "--json"}, ".", 60);
+  ASSERT_EQ(result.status, 0) << result.err;
+  const Json report = Json::parse(result.out);
+  for (const char* key :
+       {"hotloop", "machine", "cpu", "memory", "disk", "gpu", "toolkit", "libraries", "assets", "advice"})
+    EXPECT_TRUE(report.contains(key)) << key;
+  EXPECT_GE(report["cpu"]["cores"], 1);
+  EXPECT_NE(report["assets"], "not found");
+  const ProgramResult text = run_program({"doctor"}, ".", 60);
+  EXPECT_EQ(text.status, 0);
+  EXPECT_NE(text.out.find("LibTorch"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hotloop
