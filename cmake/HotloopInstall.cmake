@@ -1,6 +1,9 @@
 # cmake --install: a tree that runs from anywhere, and a package that find_package(hotloop) finds.
 include(CMakePackageConfigHelpers)
 get_property(libraries GLOBAL PROPERTY HOTLOOP_LIBRARIES)
+if(TARGET hotloop_generic) # the shared library around LibTorch
+  list(APPEND libraries hotloop_generic)
+endif()
 set(package_dir lib/cmake/hotloop)
 
 if(TARGET hotloop)
@@ -14,6 +17,9 @@ install(DIRECTORY assets DESTINATION share/hotloop)
 # what our libraries link to, as far as this build uses it
 get_property(found GLOBAL PROPERTY PACKAGES_FOUND)
 foreach(package fmt nlohmann_json CLI11 spdlog tomlplusplus Protobuf HDF5)
+  if(package STREQUAL "HDF5" AND package IN_LIST found)
+    string(APPEND HOTLOOP_FIND_DEPENDENCIES "enable_language(C)\n") # find_package(HDF5) tries the C compiler
+  endif()
   if(package IN_LIST found)
     string(APPEND HOTLOOP_FIND_DEPENDENCIES "find_dependency(${package})\n")
   endif()

@@ -17,8 +17,10 @@ endif()
 
 find_program(HOTLOOP_CCACHE ccache)
 if(HOTLOOP_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${HOTLOOP_CCACHE})
-  set(CMAKE_CUDA_COMPILER_LAUNCHER ${HOTLOOP_CCACHE})
+  # paths below the source folder count relative to it: clones in different folders share what they compiled
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${HOTLOOP_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()
 
 if(HOTLOOP_CUDA)
