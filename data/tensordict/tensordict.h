@@ -233,6 +233,7 @@ class TensorDict::Value {
   TensorDict dict() const { return TensorDict(dict_); }
 
  private:
+  friend class TensorDict;
   at::Tensor tensor_;
   std::shared_ptr<Node> dict_;
 };

@@ -1,0 +1,35 @@
+// Files and folders that appear complete or not at all: written under another name in the same folder, synchronised to
+// disk, then renamed. Torch-free.
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <string>
+
+namespace hotloop {
+
+class StagedPath {
+ public:
+  // Chooses the name and makes missing parent folders. Throws Error where they cannot be made.
+  explicit StagedPath(const std::filesystem::path& target);
+  ~StagedPath();  // removes what was not committed
+  StagedPath(const StagedPath&) = delete;
+  StagedPath& operator=(const StagedPath&) = delete;
+
+  const std::filesystem::path& path() const { return staged_; }    // write here
+  const std::filesystem::path& target() const { return target_; }  // without symbolic links
+  void commit_file();
+  // A folder at the target is exchanged in one step and removed; the caller has checked that it may be.
+  void commit_folder();
+
+ private:
+  std::filesystem::path target_, staged_;
+};
+
+// The whole file, synchronised. Throws Error naming the file and the system's reason.
+void write_file(const std::filesystem::path& file, const void* data, std::size_t bytes);
+// A file of `bytes` zeros that takes no space until written.
+void write_zeros(const std::filesystem::path& file, std::size_t bytes);
+// Throws Error naming the file and the reason.
+std::string read_file(const std::filesystem::path& file);
+
+}  // namespace hotloop
