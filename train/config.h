@@ -230,6 +230,8 @@ struct Setting {
 // The flat keys of a TOML file in their order. Error for a file that cannot be read, a syntax error, a table, an
 // unknown key, a key set twice (also under two of its names), and a value of another type than the key's.
 std::vector<Setting> read_settings(const std::filesystem::path& path);
+// The same from memory; `source` stands for the file in messages.
+std::vector<Setting> parse_settings(const std::string& text, const std::string& source);
 
 // Built-in defaults with the settings laid over them, the last one of a key winning. Besides the keys of visit_config
 // and their aliases: anneal_lr (CleanRL) chooses lr_schedule; minibatch_size and batch_size (rl_games, SB3) choose

@@ -46,11 +46,11 @@ std::string read_small_file(const fs::path& path) {
   }
 }
 
-toml::table parse_toml(const fs::path& path) {
+toml::table parse_toml(const std::string& text, const std::string& name) {
   try {
-    return toml::parse(read_small_file(path), path.string());
+    return toml::parse(text, name);
   } catch (const toml::parse_error& e) {
-    throw Error(shown(path.string()) + ":" + std::to_string(e.source().begin.line) +
+    throw Error(shown(name) + ":" + std::to_string(e.source().begin.line) +
                 ": not valid TOML: " + std::string(e.description()));
   }
 }
@@ -147,8 +147,12 @@ Setting read_setting(const std::string& key, const toml::node& node, const std::
 }  // namespace
 
 std::vector<Setting> read_settings(const fs::path& path) {
-  const toml::table table = parse_toml(path);
-  const std::string name = shown(path.string());
+  return parse_settings(read_small_file(path), path.string());
+}
+
+std::vector<Setting> parse_settings(const std::string& text, const std::string& source) {
+  const toml::table table = parse_toml(text, source);
+  const std::string name = shown(source);
   std::map<unsigned, std::vector<Setting>> by_line;  // toml++ sorts by key, messages and layers want the file's order
   std::map<std::string, std::string> seen;           // canonical key, spelling
   for (const auto& [key, node] : table) {

@@ -1,0 +1,50 @@
+// play_command: evaluates a trained policy.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "sim/core/error.h"
+#include "train/checkpoint.h"
+#include "train/commands.h"
+#include "train/evaluate.h"
+#include "train/run_dir.h"
+
+namespace hotloop {
+
+int play_command(const PlayOptions& options) {
+  const auto choice = options.checkpoint == "latest" ? CheckpointChoice::latest : CheckpointChoice::best_or_latest;
+  const auto path = resolve_checkpoint(options.target, choice);
+  const Safetensors file = read_checkpoint(path);
+  const CheckpointInfo info = checkpoint_info(file);
+  const EnvEntry& env = find_environment(info.config.task);
+  const PolicySpec policy = make_policy_spec(info.config, env.spec);
+  const Device device = parse_device(options.device);
+  ThreadPool pool(static_cast<int>(info.config.num_threads));
+  const StreamHandle stream(device);
+  const Exec exec{device, stream.get(), &pool};
+  // other start states than the evaluations that chose the checkpoint
+  const auto seed = static_cast<std::uint64_t>(options.seed.value_or(info.config.seed + 1000003));
+  Evaluator evaluator(env, policy, exec, options.episodes, seed, static_cast<int>(info.config.max_episode_steps),
+                      options.stochastic);
+  load_policy(file, exec, evaluator.net());
+  const EvaluationResult r = evaluator.run();
+  if (options.json) {
+    const nlohmann::ordered_json out = {{"task", info.config.task},
+                                        {"checkpoint", path.string()},
+                                        {"episodes", r.episodes},
+                                        {"return_mean", r.return_mean},
+                                        {"return_std", r.return_std},
+                                        {"length_mean", r.length_mean},
+                                        {"deterministic", !options.stochastic},
+                                        {"device", device.str()}};
+    std::puts(out.dump().c_str());
+    return 0;
+  }
+  fmt::print("{}: {} episodes of {}{}\nreturn {:.2f} +- {:.2f}   length {:.1f}\n", path.string(), r.episodes,
+             info.config.task, options.stochastic ? ", actions sampled" : "", r.return_mean, r.return_std,
+             r.length_mean);
+  return 0;
+}
+
+}  // namespace hotloop

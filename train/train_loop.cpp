@@ -1,0 +1,284 @@
+// train_command: one training from its configuration to its end.
+#include <fmt/format.h>
+#include <time.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <optional>
+
+#include "sim/core/error.h"
+#include "train/checkpoint.h"
+#include "train/commands.h"
+#include "train/evaluate.h"
+#include "train/machine.h"
+#include "train/nvml.h"
+#include "train/ppo.h"
+#include "train/progress.h"
+#include "train/run_dir.h"
+
+namespace hotloop {
+namespace {
+
+std::atomic<int> signal_received{0};
+void on_signal(int number) { signal_received = number; }
+
+// The first SIGINT or SIGTERM ends the run after its iteration; a second one ends the process as usual.
+class SignalScope {
+ public:
+  SignalScope() {
+    signal_received = 0;
+    struct sigaction action {};
+    action.sa_handler = on_signal;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, &old_int_);
+    sigaction(SIGTERM, &action, &old_term_);
+  }
+  ~SignalScope() {
+    sigaction(SIGINT, &old_int_, nullptr);
+    sigaction(SIGTERM, &old_term_, nullptr);
+  }
+  SignalScope(const SignalScope&) = delete;
+  SignalScope& operator=(const SignalScope&) = delete;
+
+ private:
+  struct sigaction old_int_ {
+  }, old_term_{};
+};
+
+// Processor time of this thread [s]: what the host itself does, without its waiting.
+double thread_seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+class TrainRun {
+ public:
+  TrainRun(const TrainConfig& config, const TrainOptions& options, Device device,
+           const std::optional<Safetensors>& from);
+  int run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool due(std::int64_t interval) const { return interval > 0 && counters_.iteration % interval == 0; }
+  bool boundary(std::int64_t iteration) const;
+  void deliver(const IterationMetrics& m);
+  void write_row(const IterationMetrics& m);
+  void evaluate();
+  void checkpoint();
+  void settle();
+  double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+  TrainConfig config_;
+  const EnvEntry& env_;
+  RunDir folder_;
+  PpoTrainer trainer_;
+  Evaluator evaluator_;
+  std::optional<MetricWriter> metrics_;
+  std::unique_ptr<GpuMonitor> gpu_;
+  ProgressLine progress_;
+  RunCounters counters_;
+  std::int64_t total_iterations_, steps_per_iteration_;
+  std::int64_t first_step_ = 0, evaluated_ = -1, saved_ = -1;
+  double last_return_ = ProgressState::kUnknown, last_length_ = ProgressState::kUnknown;
+  double host_seconds_ = 0, evaluation_seconds_ = 0;
+  std::int64_t host_iterations_ = 0;
+  bool quiet_;
+  Clock::time_point start_ = Clock::now();
+};
+
+RunDir open_folder(const TrainConfig& config, const TrainOptions& options) {
+  if (!options.resume.empty()) return RunDir::resume(options.resume, config.keep_checkpoints);
+  return RunDir::create(config.run_dir, config.task, config.exp_name, config.seed, config.keep_checkpoints);
+}
+
+TrainRun::TrainRun(const TrainConfig& config, const TrainOptions& options, Device device,
+                   const std::optional<Safetensors>& from)
+    : config_(config),
+      env_(find_environment(config.task)),
+      folder_(open_folder(config, options)),
+      trainer_(config, env_, device),
+      evaluator_(env_, trainer_.policy(), trainer_.exec(), config.eval_episodes,
+                 static_cast<std::uint64_t>(config.seed), static_cast<int>(config.max_episode_steps), false),
+      total_iterations_(num_iterations(config)),
+      steps_per_iteration_(config.num_envs * config.num_steps),
+      quiet_(options.quiet) {
+  config_.run_dir = folder_.path().string();
+  if (from) {
+    const CheckpointInfo info = checkpoint_info(*from);
+    trainer_.load(*from);
+    counters_ = info.counters;
+    metrics_.emplace(folder_.path(), info.offsets);
+  } else {
+    metrics_.emplace(folder_.path());
+  }
+  saved_ = counters_.iteration;
+  first_step_ = counters_.global_step;
+  folder_.write("config.toml", to_toml(config_));
+  folder_.write("machine.json", describe_machine(options.command_line, device));
+  if (device.is_cuda()) gpu_ = std::make_unique<GpuMonitor>(cuda_device_info(device.index).pci_bus_id);
+  if (quiet_) return;
+  progress_.message(fmt::format("{} on {}: {} worlds x {} steps, {} parameters, generic road, {}, run folder {}",
+                                config.task, device.str(), config.num_envs, config.num_steps,
+                                trainer_.policy().num_parameters, config.precision, folder_.path().string()));
+}
+
+// Whether the loop must stand still once `iteration` iterations are done.
+bool TrainRun::boundary(std::int64_t iteration) const {
+  const auto hits = [&](std::int64_t interval) { return interval > 0 && iteration % interval == 0; };
+  return iteration >= total_iterations_ || hits(config_.eval_interval) || hits(config_.checkpoint_interval);
+}
+
+void TrainRun::deliver(const IterationMetrics& m) {
+  counters_.iteration = m.iteration;
+  counters_.global_step = m.iteration * steps_per_iteration_;
+  counters_.episodes += m.episodes.episodes;
+  counters_.non_finite_worlds += m.episodes.nonfinite;
+  counters_.epochs += config_.update_epochs;
+  counters_.window_return_sum += m.episodes.return_sum;
+  counters_.window_length_sum += m.episodes.length_sum;
+  counters_.window_episodes += m.episodes.episodes;
+  if (m.skipped_updates > 0 && !quiet_)
+    progress_.message(fmt::format("iteration {}: {} updates left out, their gradient was not finite", m.iteration,
+                                  m.skipped_updates));
+  if (m.iteration % config_.log_interval == 0 || m.iteration == total_iterations_) write_row(m);
+  if (quiet_) return;
+  ProgressState state;
+  state.steps = counters_.global_step;
+  state.total_steps = total_iterations_ * steps_per_iteration_;
+  const double seconds = elapsed() - evaluation_seconds_;
+  state.steps_per_second = seconds > 0 ? static_cast<double>(counters_.global_step - first_step_) / seconds : 0;
+  state.episodic_return = last_return_;
+  state.episodic_length = last_length_;
+  progress_.update(state);
+}
+
+void TrainRun::write_row(const IterationMetrics& m) {
+  RunCounters& c = counters_;
+  MetricRow row{c.global_step, c.iteration, {}};
+  const auto add = [&](std::string_view field, double value) { row.values.emplace_back(field, value); };
+  if (c.window_episodes > 0) {
+    last_return_ = c.window_return_sum / static_cast<double>(c.window_episodes);
+    last_length_ = c.window_length_sum / static_cast<double>(c.window_episodes);
+    add("episodic_return", last_return_);
+    add("episodic_length", last_length_);
+  }
+  c.window_return_sum = c.window_length_sum = 0;
+  c.window_episodes = 0;
+  add("episodes", static_cast<double>(c.episodes));
+  add("learning_rate", m.learning_rate);
+  add("value_loss", m.loss.value_loss);
+  add("policy_loss", m.loss.policy_loss);
+  add("entropy", m.loss.entropy);
+  add("old_approx_kl", m.loss.old_approx_kl);
+  add("approx_kl", m.loss.approx_kl);
+  add("clipfrac", m.loss.clipfrac);
+  add("explained_variance", m.explained_variance);
+  add("loss", m.loss.policy_loss - config_.ent_coef * m.loss.entropy + config_.vf_coef * m.loss.value_loss);
+  add("clip_coef", config_.clip_coef);
+  add("ent_coef", config_.ent_coef);
+  add("std", m.std);
+  add("n_updates", static_cast<double>(c.epochs));
+  add("grad_norm", m.grad_norm);
+  add("non_finite_worlds", static_cast<double>(c.non_finite_worlds));
+  const double seconds = elapsed();
+  add("sps", static_cast<double>(c.global_step - first_step_) / std::max(1e-9, seconds - evaluation_seconds_));
+  add("wall_time", seconds);
+  if (host_iterations_ > 0) add("host_us", 1e6 * host_seconds_ / static_cast<double>(host_iterations_));
+  host_seconds_ = 0;
+  host_iterations_ = 0;
+  if (gpu_ != nullptr) {
+    if (const auto sample = gpu_->latest()) {
+      add("gpu_utilization", sample->utilization);
+      add("gpu_memory_gib", sample->memory_gib);
+      add("gpu_power_w", sample->power_w);
+      add("gpu_sm_mhz", sample->sm_mhz);
+      add("gpu_memory_mhz", sample->memory_mhz);
+    }
+  }
+  metrics_->write(row);
+}
+
+void TrainRun::evaluate() {
+  const auto before = Clock::now();
+  evaluator_.net().load(trainer_.exec(), trainer_.parameters(), trainer_.normalizer_state());
+  const EvaluationResult result = evaluator_.run();
+  evaluated_ = counters_.iteration;
+  MetricRow row{counters_.global_step, counters_.iteration, {}};
+  row.values = {
+      {"eval_return", result.return_mean}, {"eval_return_std", result.return_std}, {"eval_length", result.length_mean}};
+  metrics_->write(row);
+  const bool best = result.return_mean >= counters_.best_return;
+  if (best) {
+    counters_.best_return = result.return_mean;
+    const Snapshot snapshot = trainer_.save();
+    folder_.save_best(snapshot.tensors, checkpoint_metadata({config_, counters_, metrics_->offsets()}));
+  }
+  evaluation_seconds_ += std::chrono::duration<double>(Clock::now() - before).count();
+  if (!quiet_)
+    progress_.message(fmt::format("{} steps: {} evaluation episodes, return {:.2f} +- {:.2f}, length {:.1f}{}",
+                                  count_text(static_cast<double>(counters_.global_step)), result.episodes,
+                                  result.return_mean, result.return_std, result.length_mean,
+                                  best ? ", best so far" : ""));
+}
+
+void TrainRun::checkpoint() {
+  const auto before = Clock::now();
+  const Snapshot snapshot = trainer_.save();
+  folder_.save_checkpoint(counters_.iteration, snapshot.tensors,
+                          checkpoint_metadata({config_, counters_, metrics_->offsets()}));
+  saved_ = counters_.iteration;
+  evaluation_seconds_ += std::chrono::duration<double>(Clock::now() - before).count();
+}
+
+// Everything under way is done; does what is due now.
+void TrainRun::settle() {
+  while (trainer_.in_flight() > 0) deliver(trainer_.wait());
+  const bool end = counters_.iteration >= total_iterations_;
+  if (evaluated_ != counters_.iteration && (due(config_.eval_interval) || end)) evaluate();
+  if (saved_ != counters_.iteration && (due(config_.checkpoint_interval) || end || signal_received != 0)) checkpoint();
+}
+
+int TrainRun::run() {
+  const SignalScope signals;
+  evaluated_ = counters_.iteration;  // a checkpoint was written after the evaluation of its iteration
+  while (counters_.iteration < total_iterations_ && signal_received == 0) {
+    const double before = thread_seconds();
+    trainer_.enqueue();
+    host_seconds_ += thread_seconds() - before;
+    ++host_iterations_;
+    while (auto metrics = trainer_.poll()) deliver(*metrics);
+    if (boundary(trainer_.enqueued()) || signal_received != 0) {
+      settle();
+      continue;
+    }
+    if (trainer_.in_flight() >= MetricsRing::kDepth) deliver(trainer_.wait());
+  }
+  settle();
+  metrics_->flush();
+  const std::string folder = folder_.path().string();
+  if (signal_received != 0 && counters_.iteration < total_iterations_) {
+    if (!quiet_) progress_.message(fmt::format("stopped and saved; go on with: hotloop train --resume {}", folder));
+  } else if (!quiet_) {
+    progress_.message(fmt::format("done in {}; play it with: hotloop play {}", duration_text(elapsed()), folder));
+  }
+  return 0;
+}
+
+}  // namespace
+
+int train_command(const TrainConfig& config, const TrainOptions& options) {
+  const Device device = parse_device(config.device);
+  std::optional<Safetensors> from;
+  if (!options.resume.empty()) {
+    const auto path = resolve_checkpoint(options.resume, CheckpointChoice::latest);
+    from = read_checkpoint(path);
+    const std::string task = checkpoint_info(*from).config.task;
+    if (task != config.task)
+      throw Error(path.string() + ": is of task " + task + ", the run's config.toml says " + config.task);
+  }
+  return TrainRun(config, options, device, from).run();
+}
+
+}  // namespace hotloop
