@@ -1,15 +1,20 @@
 #include "train/commands.h"
 
 #include "sim/core/error.h"
-#include "train/run_folder.h"
 
 namespace hotloop {
 
-int train_command(const TrainConfig& config, const TrainOptions&) {
-  create_run_folder(config);
+int train_command(const TrainConfig& config, const TrainOptions& options) {
+  if (options.resume.empty())
+    RunDir::create(config.run_dir, config.task, config.exp_name, config.seed, config.keep_checkpoints);
   throw Error("train: not built yet");
 }
-int play_command(const PlayOptions&) { throw Error("play: not built yet"); }
+
+int play_command(const PlayOptions& options) {
+  resolve_checkpoint(options.target, options.checkpoint);
+  throw Error("play: not built yet");
+}
+
 int bench_command(const BenchOptions&) { throw Error("bench: not built yet"); }
 
 const std::vector<std::string>& bench_names() {
