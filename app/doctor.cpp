@@ -16,7 +16,8 @@
 #include "sim/core/device.h"
 #include "sim/core/error.h"
 #include "sim/core/thread_pool.h"
-#include "sim/core/version.h"
+#include "train/machine.h"
+#include "train/nvml.h"
 
 namespace hotloop {
 namespace {
@@ -80,7 +81,7 @@ std::string cuda_version(int number) { return fmt::format("{}.{}", number / 1000
 
 Json gpu_facts(Json& advice) {
   Json cards = Json::array();
-  std::string driver = value_in_file("/proc/driver/nvidia/version", "NVRM version");
+  std::string driver = nvidia_driver_version();
   for (int i = 0; i < cuda_device_count(); ++i) {
     try {
       const CudaDeviceInfo info = cuda_device_info(i);
@@ -166,8 +167,9 @@ Json library_facts(Json& advice) {
 
 Json examine() {
   Json advice = Json::array(), report;
-  report["hotloop"] = {
-      {"version", version()}, {"compiler", "g++ " __VERSION__}, {"backends", built_with_cuda() ? "cpu cuda" : "cpu"}};
+  report["hotloop"] = {{"version", hotloop_version()},
+                       {"compiler", "g++ " __VERSION__},
+                       {"backends", built_with_cuda() ? "cpu cuda" : "cpu"}};
   report["machine"] = system_facts();
   report["cpu"] = cpu_facts(advice);
   report["memory"] = memory_facts();

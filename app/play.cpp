@@ -1,4 +1,3 @@
-#include <filesystem>
 #include <memory>
 
 #include "app/cli.h"
@@ -11,18 +10,18 @@ namespace {
 
 struct PlayArguments {
   PlayOptions options;
-  std::string episodes = "100", seed;
+  std::string episodes = "100", seed, checkpoint;
 };
 
 int play(PlayArguments& arguments) {
   PlayOptions& options = arguments.options;
   parse_value("--episodes", arguments.episodes, {.low = 1, .high = 1e9}, options.episodes);
   if (!arguments.seed.empty()) parse_value("--seed", arguments.seed, {.low = 0, .high = 9e18}, options.seed.emplace());
-  parse_value("--checkpoint", options.checkpoint, {.choices = {"best", "latest"}}, options.checkpoint);
+  if (!arguments.checkpoint.empty()) {
+    parse_value("--checkpoint", arguments.checkpoint, {.choices = {"best", "latest"}}, arguments.checkpoint);
+    options.checkpoint = arguments.checkpoint == "best" ? CheckpointChoice::best : CheckpointChoice::latest;
+  }
   if (options.target.empty()) throw Error("play: name a run folder or a checkpoint file");
-  std::error_code ignored;
-  if (!std::filesystem::exists(options.target, ignored))
-    throw Error(shown(options.target) + ": no such run folder or checkpoint file");
   return play_command(options);
 }
 
@@ -36,7 +35,8 @@ void add_play(Cli& cli) {
   command->add_option("--episodes", arguments->episodes, "episodes to play (default 100)")->type_name("N");
   command->add_option("--seed", arguments->seed, "seed of the episodes (default: the run's)")->type_name("S");
   command->add_option("--device", options.device, "auto, cpu, cuda or cuda:N (default auto)")->type_name("D");
-  command->add_option("--checkpoint", options.checkpoint, "of a run folder: best or latest (default best)")
+  command
+      ->add_option("--checkpoint", arguments->checkpoint, "of a run folder: best or latest (default best, else latest)")
       ->type_name("C");
   command->add_flag("--stochastic", options.stochastic, "sample actions instead of taking the likeliest");
   command->add_flag("--json", options.json, "print one JSON object");

@@ -28,7 +28,7 @@ void append(std::vector<Setting>& to, const std::vector<Setting>& from) {
 
 const Setting* find_task(const std::vector<Setting>& settings) {
   for (const Setting& s : settings)
-    if (s.key == "task") return &s;
+    if (canonical_key(s.key) == "task") return &s;
   return nullptr;
 }
 

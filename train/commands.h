@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "train/config.h"
+#include "train/run_dir.h"
 
 namespace hotloop {
 
@@ -19,13 +20,13 @@ struct TrainOptions {
 int train_command(const TrainConfig& config, const TrainOptions& options);
 
 struct PlayOptions {
-  std::string target;  // run folder or checkpoint file; exists
+  std::string target;  // run folder or checkpoint file
   std::int64_t episodes = 100;
   bool json = false;
   std::optional<std::int64_t> seed;  // nothing: the run's own
   std::string device = "auto";
   bool stochastic = false;
-  std::string checkpoint = "best";  // of a run folder: best or latest
+  CheckpointChoice checkpoint = CheckpointChoice::best_or_latest;  // of a run folder
 };
 int play_command(const PlayOptions& options);
 

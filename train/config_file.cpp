@@ -1,15 +1,11 @@
 // TOML files. toml++ is included here only: it is a large header.
 #define TOML_HEADER_ONLY 1
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <toml++/toml.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <map>
 #include <type_traits>
 
+#include "data/file.h"
 #include "sim/core/assets.h"
 #include "sim/core/error.h"
 #include "train/config.h"
@@ -19,32 +15,7 @@ namespace hotloop {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t kMaxFileBytes = 1 << 20;
-
-// Regular files only: a pipe or a device might never end.
-std::string read_small_file(const fs::path& path) {
-  const std::string name = shown(path.string());
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) throw Error(name + ": cannot be read: " + std::strerror(errno));
-  struct Closer {
-    int fd;
-    ~Closer() { ::close(fd); }
-  } closer{fd};
-  struct stat info {};
-  if (::fstat(fd, &info) != 0) throw Error(name + ": cannot be read: " + std::strerror(errno));
-  if (S_ISDIR(info.st_mode)) throw Error(name + ": is a folder; a configuration is a TOML file");
-  if (!S_ISREG(info.st_mode)) throw Error(name + ": is not a regular file; a configuration is a TOML file");
-  std::string text;
-  char block[16384];
-  while (true) {
-    const ssize_t n = ::read(fd, block, sizeof block);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw Error(name + ": cannot be read: " + std::strerror(errno));
-    if (n == 0) return text;
-    text.append(block, static_cast<std::size_t>(n));
-    if (text.size() > kMaxFileBytes) throw Error(name + ": is larger than 1 MiB; a configuration is a small TOML file");
-  }
-}
+constexpr std::uint64_t kMaxFileBytes = 1 << 20;
 
 toml::table parse_toml(const std::string& text, const std::string& name) {
   try {
@@ -147,7 +118,7 @@ Setting read_setting(const std::string& key, const toml::node& node, const std::
 }  // namespace
 
 std::vector<Setting> read_settings(const fs::path& path) {
-  return parse_settings(read_small_file(path), path.string());
+  return parse_settings(read_file(path, kMaxFileBytes), path.string());
 }
 
 std::vector<Setting> parse_settings(const std::string& text, const std::string& source) {

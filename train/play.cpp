@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/core/error.h"
+#include "sim/core/thread_pool.h"
 #include "train/checkpoint.h"
 #include "train/commands.h"
 #include "train/evaluate.h"
@@ -13,8 +14,7 @@
 namespace hotloop {
 
 int play_command(const PlayOptions& options) {
-  const auto choice = options.checkpoint == "latest" ? CheckpointChoice::latest : CheckpointChoice::best_or_latest;
-  const auto path = resolve_checkpoint(options.target, choice);
+  const auto path = resolve_checkpoint(options.target, options.checkpoint);
   const Safetensors file = read_checkpoint(path);
   const CheckpointInfo info = checkpoint_info(file);
   const EnvEntry& env = find_environment(info.config.task);

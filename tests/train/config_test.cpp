@@ -203,11 +203,11 @@ TEST_F(ConfigFile, NamesFileAndLine) {
   EXPECT_EQ(refusal("tau = 0.9\ngae_lambda = 0.9\n"), "c.toml:1: tau and gae_lambda both set gae_lambda: keep one");
   EXPECT_TRUE(refusal("gamma = 0.9\ngamma = = 2\n").starts_with("c.toml:2: not valid TOML: "));
   EXPECT_TRUE(refusal(std::string("\0\xff\xfe\x01", 4)).starts_with("c.toml:1: not valid TOML: "));
-  EXPECT_TRUE(refusal(std::string(2 << 20, '#')).starts_with("c.toml: is larger than 1 MiB"));
+  EXPECT_TRUE(refusal(std::string(2 << 20, '#')).starts_with("c.toml: 2097152 bytes; at most 1048576"));
 }
 
 TEST_F(ConfigFile, RefusesWhatIsNoFile) {
-  EXPECT_NE(error_text([&] { read_settings(folder_.path()); }).find("is a folder"), std::string::npos);
+  EXPECT_NE(error_text([&] { read_settings(folder_.path()); }).find("Is a directory"), std::string::npos);
   EXPECT_NE(error_text([&] { read_settings(folder_ / "none"); }).find("No such file"), std::string::npos);
   EXPECT_NE(error_text([&] { read_settings("/dev/zero"); }).find("not a regular file"), std::string::npos);
 }
