@@ -77,7 +77,6 @@ void ProgressLine::message(std::string_view text) {
   std::fwrite(line.data(), 1, line.size(), out_);
   std::fflush(out_);
   drawn_ = false;
-  drawn_at_ = {};
 }
 
 void ProgressLine::update(const ProgressState& state, Clock::time_point now) {

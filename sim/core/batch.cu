@@ -55,24 +55,38 @@ std::size_t carve(std::byte* base, std::int64_t num_envs, std::size_t state_byte
   return carver.used();
 }
 
-// Action is float (box) or int64 (discrete); kDim 0: `dim` components. step: of the host, or on the device plus *base.
-template <class Action, int kDim>
+// The step that keys the draws, known to the host or kept on the device (captured graphs).
+struct HostStep {
+  std::uint64_t value;
+  SIM_HD std::uint64_t operator()() const { return value; }
+};
+struct DeviceStep {
+  const std::uint64_t* value;
+  SIM_HD std::uint64_t operator()() const { return *value; }
+};
+
+// Action is float (box) or int64 (discrete); kDim 0: any number of components.
+template <class Action, class Step, int kDim>
 struct RandomActionOp {
   std::int64_t dim;
-  std::uint64_t seed, step;
-  const std::uint64_t* base;
+  std::uint64_t seed;
+  Step step;
   const float *low, *span;
   Action* action;
 
   SIM_HD void operator()(std::int64_t w) const {
-    const std::int64_t count = kDim > 0 ? kDim : dim;
-    Rng rng(seed, RngStream::action, static_cast<std::uint32_t>(w), base == nullptr ? step : *base);
-    for (std::int64_t k = 0; k < count; ++k) {
+    Rng rng(seed, RngStream::action, static_cast<std::uint32_t>(w), step());
+    const auto draw = [&](std::int64_t k) {
       const float value = low[k] + span[k] * rng.uniform();
       if constexpr (std::is_same_v<Action, float>)
-        action[w * count + k] = value;
+        action[w * dim + k] = value;
       else
-        action[w * count + k] = static_cast<std::int32_t>(value);
+        action[w * dim + k] = static_cast<std::int32_t>(value);
+    };
+    if constexpr (kDim > 0) {
+      unrolled<kDim>(draw);
+    } else {
+      for (std::int64_t k = 0; k < dim; ++k) draw(k);
     }
   }
 };
@@ -119,25 +133,27 @@ RandomActions::RandomActions(const ActionSpace& space, std::int64_t num_envs, De
   synchronize(exec);
 }
 
-template <class Action>
-void RandomActions::fill_as(const Exec& exec, std::uint64_t step, const std::uint64_t* base, void* action) {
-  const auto run = [&]<int kDim>() {
-    parallel_for(
-        exec, num_envs_,
-        RandomActionOp<Action, kDim>{dim_, seed_, step, base, low_.data(), span_.data(), static_cast<Action*>(action)});
-  };
+template <class Action, class Step>
+void RandomActions::fill_as(const Exec& exec, Step step, void* out) {
+  const auto action = static_cast<Action*>(out);
   if (dim_ == 1)
-    run.template operator()<1>();
+    parallel_for(exec, num_envs_, RandomActionOp<Action, Step, 1>{1, seed_, step, low_.data(), span_.data(), action});
   else
-    run.template operator()<0>();
+    parallel_for(exec, num_envs_,
+                 RandomActionOp<Action, Step, 0>{dim_, seed_, step, low_.data(), span_.data(), action});
 }
 
 void RandomActions::fill(const Exec& exec, std::uint64_t step, void* action) {
-  box_ ? fill_as<float>(exec, step, nullptr, action) : fill_as<std::int64_t>(exec, step, nullptr, action);
+  box_ ? fill_as<float>(exec, HostStep{step}, action) : fill_as<std::int64_t>(exec, HostStep{step}, action);
 }
 
 void RandomActions::fill(const Exec& exec, std::uint64_t* step, void* action) {
-  box_ ? fill_as<float>(exec, 0, step, action) : fill_as<std::int64_t>(exec, 0, step, action);
+  if (!exec.device.is_cuda()) {
+    fill(exec, *step, action);
+    *step += 1;
+    return;
+  }
+  box_ ? fill_as<float>(exec, DeviceStep{step}, action) : fill_as<std::int64_t>(exec, DeviceStep{step}, action);
   parallel_for(exec, 1, IncrementOp{step});
 }
 

@@ -108,8 +108,8 @@ class RandomActions {
   void fill(const Exec& exec, std::uint64_t* step, void* action);
 
  private:
-  template <class Action>
-  void fill_as(const Exec& exec, std::uint64_t step, const std::uint64_t* base, void* action);
+  template <class Action, class Step>
+  void fill_as(const Exec& exec, Step step, void* out);
   bool box_;
   std::int64_t num_envs_, dim_;
   std::uint64_t seed_;

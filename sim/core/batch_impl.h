@@ -8,6 +8,9 @@
 
 namespace hotloop {
 
+// Bits of what ended an episode.
+inline constexpr std::int32_t kTerminated = 1, kTruncated = 2;
+
 // What every world's step needs beside its state; passed by value into kernels.
 template <class E>
 struct BatchView {
@@ -42,21 +45,20 @@ struct BatchView {
     book.first_length[w] = 0;
   }
 
-  // Writes flags and reward, advances the book; true if the episode ended.
-  SIM_HD bool record(std::int64_t w, const StepIo& io, StepResult<float> result, bool finite) const {
+  // Advances the book of world w by a step; what ended in it, as kTerminated and kTruncated bits. Truth values are 0 or
+  // 1 in whole words and no branch depends on them: the CPU loop over worlds vectorises.
+  SIM_HD std::int32_t record(std::int64_t w, float reward, std::int32_t terminated, std::int32_t finite) const {
     const std::int32_t elapsed = book.elapsed[w] + 1;
-    const float reward = finite ? result.reward : 0.0f;
-    const bool terminated = result.terminated || !finite;
-    const bool truncated = elapsed >= max_episode_steps && finite;
-    io.reward[w] = reward;
-    io.terminated[w] = terminated;
-    io.truncated[w] = truncated;
+    const std::int32_t late = elapsed >= max_episode_steps ? kTruncated : 0;
     book.step[w] += 1;
     book.elapsed[w] = elapsed;
     book.length[w] += 1;
     book.episode_return[w] += reward;
-    book.stat_nonfinite[w] += finite ? 0u : 1u;
-    return terminated || truncated;
+    return finite != 0 ? terminated | late : kTerminated;
+  }
+  SIM_HD static void write_flags(std::int64_t w, const StepIo& io, std::int32_t ended) {
+    io.terminated[w] = static_cast<std::uint8_t>(ended & kTerminated);
+    io.truncated[w] = static_cast<std::uint8_t>((ended & kTruncated) / kTruncated);
   }
 
   // Books the episode that ended in world w and starts the next. Episodes that began at a random time are no whole
@@ -64,14 +66,15 @@ struct BatchView {
   SIM_HD void close(std::int64_t w, bool finite) const {
     const std::int32_t length = book.length[w];
     const bool whole = length == book.elapsed[w];
+    book.stat_nonfinite[w] += finite ? 0u : 1u;
     if (whole && finite) {
       book.stat_return[w] += book.episode_return[w];
       book.stat_length[w] += length;
       book.stat_episodes[w] += 1;
-    }
-    if (whole && book.first_length[w] == 0) {
-      book.first_return[w] = book.episode_return[w];
-      book.first_length[w] = length;
+      if (book.first_length[w] == 0) {
+        book.first_return[w] = book.episode_return[w];
+        book.first_length[w] = length;
+      }
     }
     book.elapsed[w] = 0;
     book.length[w] = 0;
@@ -102,20 +105,26 @@ struct ThreadOps {
   static_assert(std::is_same_v<typename E::Real, float>);
   static constexpr int kWords = sizeof(typename E::State) / 4;
   using State = typename E::State;
+  using Action = typename E::Action;
   BatchView<E> view;
 
   // The batch stores states word-interleaved, [word][world], so that neighbouring threads touch neighbouring addresses.
   SIM_HD State load(std::int64_t w) const {
-    std::uint32_t words[kWords];
-    for (int k = 0; k < kWords; ++k) words[k] = view.words[k * view.num_envs + w];
     State s;
-    memcpy(&s, words, sizeof s);
+    unrolled<kWords>([&](int k) {  // word by word: a copy of the whole would force s into memory
+      memcpy(reinterpret_cast<char*>(&s) + 4 * k, view.words + k * view.num_envs + w, 4);
+    });
     return s;
   }
   SIM_HD void store(std::int64_t w, const State& s) const {
-    std::uint32_t words[kWords];
-    memcpy(words, &s, sizeof s);
-    for (int k = 0; k < kWords; ++k) view.words[k * view.num_envs + w] = words[k];
+    unrolled<kWords>(
+        [&](int k) { memcpy(view.words + k * view.num_envs + w, reinterpret_cast<const char*>(&s) + 4 * k, 4); });
+  }
+  SIM_HD Action action(std::int64_t w, int k, const StepIo& io) const {
+    if constexpr (std::is_same_v<Action, int>)
+      return static_cast<int>(static_cast<const std::int64_t*>(io.action)[w * E::kActionDim + k]);
+    else
+      return static_cast<const float*>(io.action)[w * E::kActionDim + k];
   }
   SIM_HD void write_mask(std::int64_t w, const State& s, std::uint8_t* mask) const {
     if constexpr (HasActionMask<E>) E::action_mask(view.params, s, mask + w * E::kNumChoices);
@@ -129,39 +138,46 @@ struct ThreadOps {
     write_mask(w, s, mask);
   }
 
-  // One step of world w, branch-free so that the CPU loop vectorises over worlds. True if its episode ended.
-  SIM_HD bool advance(std::int64_t w, const StepIo& io) const {
+  // The environment's part of a step of world w. The reward of a world that turned non-finite is 0.
+  SIM_HD void evaluate(std::int64_t w, const Action* action, float* observation, float& reward,
+                       std::int32_t& terminated, std::int32_t& finite) const {
     State s = load(w);
-    typename E::Action action[E::kActionDim];
-    for (int k = 0; k < E::kActionDim; ++k) {
-      if constexpr (std::is_same_v<typename E::Action, int>)
-        action[k] = static_cast<int>(static_cast<const std::int64_t*>(io.action)[w * E::kActionDim + k]);
-      else
-        action[k] = static_cast<const float*>(io.action)[w * E::kActionDim + k];
-    }
     Rng rng = view.dynamics_rng(w);
     const StepResult<float> result = E::step(view.params, s, action, rng);
-    float observation[E::kObsDim];
     E::observe(view.params, s, observation);
-    float poison = result.reward - result.reward;  // 0, or NaN if anything is not finite
-    for (int k = 0; k < E::kObsDim; ++k) {
-      poison += observation[k] - observation[k];
-      io.observation[w * E::kObsDim + k] = observation[k];
-    }
     store(w, s);
-    write_mask(w, s, io.action_mask);
-    return view.record(w, io, result, poison == 0.0f);
+    float poison = result.reward - result.reward;  // 0, or NaN if anything is not finite
+    unrolled<E::kObsDim>([&](int k) { poison += observation[k] - observation[k]; });
+    reward = poison == 0.0f ? result.reward : 0.0f;
+    terminated = result.terminated;
+    finite = poison == 0.0f ? 1 : 0;
+  }
+
+  // One whole step of world w.
+  SIM_HD void step(std::int64_t w, const StepIo& io) const {
+    Action given[E::kActionDim];
+    float observation[E::kObsDim], reward;
+    std::int32_t terminated, finite;
+    unrolled<E::kActionDim>([&](int k) { given[k] = action(w, k, io); });
+    evaluate(w, given, observation, reward, terminated, finite);
+    unrolled<E::kObsDim>([&](int k) { io.observation[w * E::kObsDim + k] = observation[k]; });
+    io.reward[w] = reward;
+    const std::int32_t ended = view.record(w, reward, terminated, finite);
+    view.write_flags(w, io, ended);
+    if (ended != 0)
+      finish(w, io, finite);
+    else
+      write_mask(w, load(w), io.action_mask);
   }
 
   // After the end of an episode: keeps the terminal observation and starts the next episode.
-  SIM_HD void finish(std::int64_t w, const StepIo& io) const {
-    bool finite = is_finite(io.reward[w]);
-    for (int k = 0; k < E::kObsDim; ++k) {
-      const float value = io.observation[w * E::kObsDim + k];
-      finite = finite && is_finite(value);
-      if (io.final_observation != nullptr) io.final_observation[w * E::kObsDim + k] = is_finite(value) ? value : 0.0f;
-    }
-    view.close(w, finite);
+  SIM_HD void finish(std::int64_t w, const StepIo& io, std::int32_t finite) const {
+    if (io.final_observation != nullptr)
+      for (int k = 0; k < E::kObsDim; ++k) {
+        const float value = io.observation[w * E::kObsDim + k];
+        io.final_observation[w * E::kObsDim + k] = is_finite(value) ? value : 0.0f;
+      }
+    view.close(w, finite != 0);
     start(w, io.observation, io.action_mask);
   }
 };
@@ -181,9 +197,7 @@ template <ThreadEnv E>
 struct ThreadStepOp {
   ThreadOps<E> ops;
   StepIo io;
-  SIM_HD void operator()(std::int64_t w) const {
-    if (ops.advance(w, io)) ops.finish(w, io);
-  }
+  SIM_HD void operator()(std::int64_t w) const { ops.step(w, io); }
 };
 
 template <ThreadEnv E>
@@ -204,18 +218,39 @@ class ThreadBatch final : public Batch {
   }
 
  private:
-  // Blocks of worlds: first a branch-free loop that the compiler vectorises, then the few worlds whose episode ended.
-  void step_range(const StepIo& io, std::int64_t begin, std::int64_t end) const {
-    constexpr std::int64_t kBlock = 128;
-    const ThreadOps<E> ops = ops_;
-    const StepIo local = io;
-    std::uint8_t done[kBlock];
+  // The step on the CPU: blocks of worlds, the work on a block cut into loops that the compiler vectorises over worlds
+  // (no branches, one width of number each, neighbouring addresses), then the few worlds whose episode ended.
+  void step_range(const StepIo& given_io, std::int64_t begin, std::int64_t end) const {
+    constexpr int kBlock = std::max(1, std::min(128, 16384 / E::kObsDim));
+    const ThreadOps<E> ops = ops_;  // copies: what the loops write cannot alias them
+    const StepIo io = given_io;
+    typename E::Action actions[E::kActionDim][kBlock];
+    float observations[E::kObsDim][kBlock];
+    std::int32_t terminated[kBlock], finite[kBlock], ended[kBlock];
     for (std::int64_t first = begin; first < end; first += kBlock) {
-      const int count = static_cast<int>(std::min(kBlock, end - first));
+      const int count = static_cast<int>(std::min<std::int64_t>(kBlock, end - first));
+      for (int i = 0; i < count; ++i)
+        unrolled<E::kActionDim>([&](int k) { actions[k][i] = ops.action(first + i, k, io); });
 #pragma GCC ivdep
-      for (int k = 0; k < count; ++k) done[k] = ops.advance(first + k, local);
-      for (int k = 0; k < count; ++k)
-        if (done[k]) ops.finish(first + k, local);
+      for (int i = 0; i < count; ++i) {
+        typename E::Action action[E::kActionDim];
+        float observation[E::kObsDim];
+        unrolled<E::kActionDim>([&](int k) { action[k] = actions[k][i]; });
+        ops.evaluate(first + i, action, observation, io.reward[first + i], terminated[i], finite[i]);
+        unrolled<E::kObsDim>([&](int k) { observations[k][i] = observation[k]; });
+      }
+      for (int i = 0; i < count; ++i)
+        unrolled<E::kObsDim>([&](int k) { io.observation[(first + i) * E::kObsDim + k] = observations[k][i]; });
+#pragma GCC ivdep
+      for (int i = 0; i < count; ++i)
+        ended[i] = ops.view.record(first + i, io.reward[first + i], terminated[i], finite[i]);
+#pragma GCC ivdep
+      for (int i = 0; i < count; ++i) ops.view.write_flags(first + i, io, ended[i]);
+      for (int i = 0; i < count; ++i)
+        if (ended[i] != 0) ops.finish(first + i, io, finite[i]);
+      if constexpr (HasActionMask<E>)
+        for (int i = 0; i < count; ++i)
+          if (ended[i] == 0) ops.write_mask(first + i, ops.load(first + i), io.action_mask);
     }
   }
   ThreadOps<E> ops_;
@@ -278,8 +313,11 @@ struct LaneOp {
     group.once([&] {
       float poison = result.reward - result.reward;
       for (int k = 0; k < E::kObsDim; ++k) poison += s.observation[k] - s.observation[k];
-      s.flags[1] = poison == 0.0f;
-      s.flags[0] = view.record(w, io, result, poison == 0.0f);
+      const std::int32_t finite = poison == 0.0f ? 1 : 0;
+      io.reward[w] = finite != 0 ? result.reward : 0.0f;
+      s.flags[1] = finite;
+      s.flags[0] = view.record(w, io.reward[w], result.terminated, finite);
+      view.write_flags(w, io, s.flags[0]);
     });
     if (s.flags[0]) finish(group, w, s);
   }

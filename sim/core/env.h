@@ -64,7 +64,7 @@ struct EnvSpec {
 template <class Real>
 struct StepResult {
   Real reward;
-  bool terminated;
+  std::int32_t terminated;  // 0 or 1; a whole word, as compilers keep a bool in a returned struct in memory
 };
 
 // What both kinds have in common. Action is int for discrete environments (one entry a component), Real for boxes.

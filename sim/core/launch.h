@@ -151,7 +151,9 @@ void parallel_for(const Exec& exec, std::int64_t n, const Op& op, int block = 12
 #endif
   (void)block;
   for_ranges(exec, n, 512, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) op(i);
+    const Op local = op;  // a copy: what op writes cannot alias it
+#pragma GCC ivdep
+    for (std::int64_t i = begin; i < end; ++i) local(i);
   });
 }
 

@@ -28,7 +28,7 @@ struct PhiloxBlock {
 
 // The ten rounds on counter c with key (k0, k1).
 SIM_HD PhiloxBlock philox(PhiloxBlock c, std::uint32_t k0, std::uint32_t k1) {
-  for (int round = 0; round < 10; ++round) {
+  unrolled<10>([&](int) {
     const std::uint64_t p0 = std::uint64_t{0xD2511F53u} * c.word[0];
     const std::uint64_t p1 = std::uint64_t{0xCD9E8D57u} * c.word[2];
     const PhiloxBlock next = {{static_cast<std::uint32_t>(p1 >> 32) ^ c.word[1] ^ k0, static_cast<std::uint32_t>(p1),
@@ -36,7 +36,7 @@ SIM_HD PhiloxBlock philox(PhiloxBlock c, std::uint32_t k0, std::uint32_t k1) {
     c = next;
     k0 += 0x9E3779B9u;
     k1 += 0xBB67AE85u;
-  }
+  });
   return c;
 }
 
@@ -53,7 +53,9 @@ class Rng {
     if (draw_ % 4 == 0) {
       const PhiloxBlock counter = {{draw_ / 4, world_, static_cast<std::uint32_t>(step_),
                                     static_cast<std::uint32_t>(step_ >> 32) << 8 | stream_}};
-      block_ = philox(counter, static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32));
+      const PhiloxBlock block =
+          philox(counter, static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32));
+      unrolled<4>([&](int k) { block_.word[k] = block.word[k]; });  // by words, so that they stay in registers
     }
     return block_.word[draw_++ % 4];
   }

@@ -108,6 +108,7 @@ TEST(LinkFile, ReplacesAndLeavesNothing) {
   link_file(folder / "1", folder / "latest");
   link_file(folder / "1", folder / "latest");  // both names already are one file
   EXPECT_EQ(read_file(folder / "latest", kAny), "one");
+  EXPECT_EQ(count_files(folder.path()), 3u);
   link_file(folder / "2", folder / "latest");
   EXPECT_EQ(read_file(folder / "latest", kAny), "two");
   EXPECT_EQ(read_file(folder / "1", kAny), "one");
