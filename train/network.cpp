@@ -24,21 +24,34 @@ std::filesystem::path own_folder() {
   return file.parent_path();
 }
 
+// An installed tree may have moved to where LibTorch is elsewhere than at its build: libraries that are loaded already
+// satisfy those of the same name that ours asks for.
+void load_torch_from_environment() {
+  const char* root = std::getenv("HOTLOOP_TORCH_ROOT");
+  if (root == nullptr || *root == '\0') return;
+  for (const char* name : {"libc10.so", "libtorch_cpu.so", "libc10_cuda.so", "libtorch_cuda.so"}) {
+    const std::filesystem::path path = std::filesystem::path(root) / "lib" / name;
+    dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // what is missing our own library's loading will say
+  }
+}
+
 const GenericLibrary& open_library() {
   const std::filesystem::path folder = own_folder();
-  std::string tried, reason;
+  std::string reason;
+  // the bare name is looked up in the program's own search path: a program outside this tree has it there
   for (const std::filesystem::path& path :
-       {folder / kLibrary, folder / "../lib" / kLibrary, folder / "../train/generic" / kLibrary}) {
+       {folder / kLibrary, folder / "../lib" / kLibrary, std::filesystem::path(kLibrary)}) {
     std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored)) continue;
+    if (path.has_parent_path() && !std::filesystem::exists(path, ignored)) continue;
     // before the library's first read of them: one thread a shard, and one workspace that every product uses, so that
     // neither the machine's cores nor capture can change a product's order of summation
     setenv("OMP_NUM_THREADS", "1", 1);
     setenv("MKL_NUM_THREADS", "1", 1);
     setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
+    load_torch_from_environment();
     void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
-      reason = dlerror();
+      if (reason.empty()) reason = dlerror();
       continue;
     }
     using Table = const GenericLibrary* (*)();
@@ -46,8 +59,7 @@ const GenericLibrary& open_library() {
     if (table != nullptr) return *table();
     reason = path.string() + " is of another version";
   }
-  throw Error(std::string("LibTorch road: cannot load ") + kLibrary + " from " + folder.string() +
-              (reason.empty() ? ": not there; run ./hotloop to build it" : ": " + reason));
+  throw Error(std::string("LibTorch road: cannot load ") + kLibrary + " from " + folder.string() + ": " + reason);
 }
 
 }  // namespace

@@ -12,5 +12,9 @@ mapfile -d '' -t files < <(git ls-files -z --cached --others --exclude-standard 
 existing=()
 for file in "${files[@]}"; do if [[ -e $file ]]; then existing+=("$file"); fi; done # deleted, not yet committed
 ((${#existing[@]})) || { echo "no sources found"; exit 1; }
-"$formatter" --dry-run -Werror "${existing[@]}"
+wrong=$("$formatter" --dry-run "${existing[@]}" 2>&1 | sed -n 's/^\([^ :]*\):[0-9]*:[0-9]*: warning: .*/\1/p' | sort -u)
+if [[ -n $wrong ]]; then
+  echo "not as clang-format writes them; run: $formatter -i ${wrong//$'\n'/ }"
+  exit 1
+fi
 echo "${#existing[@]} files"
