@@ -31,8 +31,9 @@ StagedPath::StagedPath(const fs::path& target) {
   target_ = fs::weakly_canonical(fs::absolute(trimmed), error);
   if (error || !target_.has_filename()) throw Error("cannot write '" + target.string() + "'");
   make_folder(target_.parent_path());
-  const std::string suffix = ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
-  staged_ = target_.parent_path() / ("." + target_.filename().string() + suffix);
+  std::string name = ".";
+  name += target_.filename().string() + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+  staged_ = target_.parent_path() / name;
 }
 
 StagedPath::~StagedPath() {

@@ -1,7 +1,6 @@
 // Moves, copies, updates between TensorDicts, gradients, and operations on keys.
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros_like.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/core/GradMode.h>
 
 #include <algorithm>
 

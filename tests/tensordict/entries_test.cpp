@@ -154,7 +154,7 @@ TEST(TensorDict, UpdatesMergeAndWriteInPlace) {
 }
 
 TEST(TensorDict, StateDictIsFlatAndStrict) {
-  TensorDict td = sample(), copy = td.apply([](const at::Tensor& x) { return x + 3; });
+  TensorDict td = sample(), copy = td.apply([](const at::Tensor&x) { return x + 3; });
   EXPECT_EQ(td.state_dict().count("n.x"), 1u);
   td.load_state_dict(copy.state_dict());
   expect_equal(td, copy);

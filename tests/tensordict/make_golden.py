@@ -148,10 +148,8 @@ def main():
 
     results = TensorDict({"input.td": make_input().flatten_keys(".")}, [])
     for name, result in operations(make_input()).items():
-        results[name] = TensorDict(
-            {"td": TensorDict(result.to_tensordict(), []), "batch": torch.tensor(list(result.batch_size), dtype=torch.int64)},
-            [],
-        )
+        batch = torch.tensor(list(result.batch_size), dtype=torch.int64)
+        results[name] = TensorDict({"td": TensorDict(result.to_tensordict(), []), "batch": batch}, [])
     results.flatten_keys(".").to_h5(folder / "operations.h5").close()
 
     td = every_type()

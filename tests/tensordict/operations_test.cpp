@@ -13,13 +13,13 @@
 namespace hotloop {
 namespace {
 
-using tests::expect_equal;
-using tests::expect_error;
-using tests::kGolden;
 using at::indexing::Ellipsis;
 using at::indexing::None;
 using at::indexing::Slice;
 using at::indexing::TensorIndex;
+using tests::expect_equal;
+using tests::expect_error;
+using tests::kGolden;
 using Indices = std::vector<TensorIndex>;
 
 template <class F>
@@ -145,7 +145,8 @@ TEST(TensorDictOperations, EqualPython) {
   for (const auto& [name, result] : results) {
     SCOPED_TRACE(name);
     const at::Tensor batch = golden[name + "/batch"];
-    EXPECT_EQ(result.batch_size(), Shape(batch.data_ptr<std::int64_t>(), batch.data_ptr<std::int64_t>() + batch.numel()));
+    EXPECT_EQ(result.batch_size(),
+              Shape(batch.data_ptr<std::int64_t>(), batch.data_ptr<std::int64_t>() + batch.numel()));
     // the file knows no batch sizes of nested levels: compare as if there were none
     expect_equal(result.apply([](const at::Tensor& x) { return x; }, Shape{}).flatten_keys(),
                  TensorDict(golden.nested(name + "/td")).flatten_keys(), 1e-12);
@@ -217,7 +218,11 @@ TEST(TensorDictOperations, NameWhatIsWrong) {
   expect_error([&] { td.gather(1, at::zeros({2}, at::kLong)); }, {"gather", "[2]"});
   expect_error([&] { stack({td, td.exclude({"observation"})}); }, {"stack", "observation"});
   expect_error([&] { cat({td, td.index({0})}); }, {"cat", "[2, 3]", "[3]"});
-  expect_error([&] { stack({td, td.apply([](const at::Tensor& x) { return x.unsqueeze(-1); })}); }, {"stack", "next/reward"});
+  expect_error(
+      [&] {
+        stack({td, td.apply([](const at::Tensor& x) { return x.unsqueeze(-1); })});
+      },
+      {"stack", "next/reward"});
   expect_error([&] { stack({}); }, {"stack"});
   expect_error([&] { td.add(td.clone().rename_key_("observation", "obs")); }, {"add", "obs"});
   expect_error([&] { td.select({"observaton"}); }, {"observaton", "did you mean 'observation'"});

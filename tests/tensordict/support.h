@@ -1,5 +1,6 @@
 // Shared by the tests of TensorDict.
 #pragma once
+#include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
