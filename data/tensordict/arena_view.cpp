@@ -13,8 +13,8 @@ struct TypePair {
   DType dtype;
   at::ScalarType type;
 };
-constexpr TypePair kTypes[] = {{DType::boolean, at::kBool}, {DType::u8, at::kByte},      {DType::i8, at::kChar},
-                               {DType::i16, at::kShort},    {DType::i32, at::kInt},      {DType::i64, at::kLong},
+constexpr TypePair kTypes[] = {{DType::boolean, at::kBool}, {DType::u8, at::kByte},       {DType::i8, at::kChar},
+                               {DType::i16, at::kShort},    {DType::i32, at::kInt},       {DType::i64, at::kLong},
                                {DType::f16, at::kHalf},     {DType::bf16, at::kBFloat16}, {DType::f32, at::kFloat},
                                {DType::f64, at::kDouble}};
 

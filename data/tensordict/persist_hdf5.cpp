@@ -1,4 +1,5 @@
-// Python's layout of to_h5: groups are nested TensorDicts, datasets leaves; bool is h5py's enumeration of FALSE and TRUE.
+// Python's layout of to_h5: groups are nested TensorDicts, datasets leaves; bool is h5py's enumeration of FALSE and
+// TRUE.
 #include <ATen/ops/empty.h>
 #include <hdf5.h>
 
@@ -43,16 +44,26 @@ Hdf5Handle bool_type() {
 Hdf5Handle memory_type(DType dtype, const std::string& where) {
   const auto copy = [&](hid_t native) { return Hdf5Handle(H5Tcopy(native), where); };
   switch (dtype) {
-    case DType::boolean: return bool_type();
-    case DType::u8: return copy(H5T_NATIVE_UINT8);
-    case DType::i8: return copy(H5T_NATIVE_INT8);
-    case DType::i16: return copy(H5T_NATIVE_INT16);
-    case DType::i32: return copy(H5T_NATIVE_INT32);
-    case DType::i64: return copy(H5T_NATIVE_INT64);
-    case DType::f16: return half_type();
-    case DType::f32: return copy(H5T_NATIVE_FLOAT);
-    case DType::f64: return copy(H5T_NATIVE_DOUBLE);
-    case DType::bf16: break;
+    case DType::boolean:
+      return bool_type();
+    case DType::u8:
+      return copy(H5T_NATIVE_UINT8);
+    case DType::i8:
+      return copy(H5T_NATIVE_INT8);
+    case DType::i16:
+      return copy(H5T_NATIVE_INT16);
+    case DType::i32:
+      return copy(H5T_NATIVE_INT32);
+    case DType::i64:
+      return copy(H5T_NATIVE_INT64);
+    case DType::f16:
+      return half_type();
+    case DType::f32:
+      return copy(H5T_NATIVE_FLOAT);
+    case DType::f64:
+      return copy(H5T_NATIVE_DOUBLE);
+    case DType::bf16:
+      break;
   }
   throw Error(where + " is bfloat16, which Python's tensordict cannot keep in HDF5; convert it or use memmap");
 }
@@ -88,7 +99,8 @@ DType file_dtype(hid_t type, const std::string& where) {
     case H5T_ENUM:
       if (is_bool_enum(type)) return DType::boolean;
       break;
-    default: break;
+    default:
+      break;
   }
   throw Error(where + ": its HDF5 type is none of bool, uint8, int8, int16, int32, int64, float16, float32, float64");
 }
@@ -96,8 +108,8 @@ DType file_dtype(hid_t type, const std::string& where) {
 void write_batch_size(hid_t group, const Shape& batch_size, const std::string& where) {
   const hsize_t count = batch_size.size();
   const Hdf5Handle space(H5Screate_simple(1, &count, nullptr), where);
-  const Hdf5Handle attribute(
-      H5Acreate2(group, kBatchAttribute, H5T_STD_I64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT), where);
+  const Hdf5Handle attribute(H5Acreate2(group, kBatchAttribute, H5T_STD_I64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT),
+                             where);
   if (count) hdf5_check(H5Awrite(attribute.get(), H5T_NATIVE_INT64, batch_size.data()), where);
 }
 
@@ -105,9 +117,9 @@ void write_leaf(hid_t group, const std::string& name, const at::Tensor& leaf, in
   const at::Tensor host = leaf.detach().to(at::kCPU).contiguous();
   const Hdf5Handle type = memory_type(dtype_of(leaf.scalar_type()), where);
   const std::vector<hsize_t> dims(leaf.sizes().begin(), leaf.sizes().end());
-  const Hdf5Handle space(dims.empty() ? H5Screate(H5S_SCALAR)
-                                      : H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr),
-                         where);
+  const Hdf5Handle space(
+      dims.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr),
+      where);
   const Hdf5Handle layout(H5Pcreate(H5P_DATASET_CREATE), where);
   if (gzip && !dims.empty() && leaf.numel()) {
     std::vector<hsize_t> chunk = dims;
@@ -117,8 +129,8 @@ void write_leaf(hid_t group, const std::string& name, const at::Tensor& leaf, in
     hdf5_check(H5Pset_shuffle(layout.get()), where);
     hdf5_check(H5Pset_deflate(layout.get(), static_cast<unsigned>(gzip)), where);
   }
-  const Hdf5Handle set(
-      H5Dcreate2(group, name.c_str(), type.get(), space.get(), H5P_DEFAULT, layout.get(), H5P_DEFAULT), where);
+  const Hdf5Handle set(H5Dcreate2(group, name.c_str(), type.get(), space.get(), H5P_DEFAULT, layout.get(), H5P_DEFAULT),
+                       where);
   if (leaf.numel()) hdf5_check(H5Dwrite(set.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, host.data_ptr()), where);
 }
 
@@ -215,8 +227,7 @@ struct Reader {
 
   static std::string link_name(hid_t group, hsize_t i, const std::string& where) {
     const auto get = [&](char* text, std::size_t size) {
-      return hdf5_check(
-          H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i, text, size, H5P_DEFAULT), where);
+      return hdf5_check(H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i, text, size, H5P_DEFAULT), where);
     };
     std::string name(static_cast<std::size_t>(get(nullptr, 0)), '\0');
     get(name.data(), name.size() + 1);

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "data/file.h"
 #include "data/tensordict/arena_view.h"
 #include "data/tensordict/persist.h"
 #include "data/tensordict/staged_path.h"
@@ -27,6 +28,7 @@ using tensordict_detail::shape_text;
 constexpr const char* kMetaFile = "meta.json";
 constexpr int kFormatVersion = 1;
 constexpr int kMaxDepth = 64;
+constexpr std::uint64_t kMaxMetaBytes = 256 << 20;
 const std::vector<std::string> kReservedKeys = {"shape", "device", "_type", "_format_version", "_class", "_names"};
 
 // The file name of a key: what a file system could misread is percent-encoded, as Python's tensordict does.
@@ -54,8 +56,7 @@ std::size_t byte_count(DType dtype, const Shape& shape, const fs::path& file) {
 }
 
 void write_folder(const TensorDict& td, const fs::path& dir, const std::string& prefix, bool zeros) {
-  std::error_code error;
-  if (!fs::create_directory(dir, error)) throw Error("cannot make folder '" + dir.string() + "': " + error.message());
+  make_folder(dir);
   Json meta = Json::object();
   for (const auto& [name, value] : td.items()) {
     const std::string key = prefix + name;
@@ -75,10 +76,10 @@ void write_folder(const TensorDict& td, const fs::path& dir, const std::string& 
     if (leaf.numel() == 0) continue;
     const fs::path file = dir / (file_name(name) + ".memmap");
     if (zeros) {
-      write_zeros(file, static_cast<std::size_t>(leaf.numel()) * dtype_size(dtype));
+      write_zeros(file, leaf.nbytes());
     } else {
       const at::Tensor host = leaf.detach().to(at::kCPU).contiguous();
-      write_file(file, host.data_ptr(), static_cast<std::size_t>(leaf.numel()) * dtype_size(dtype));
+      write_file(file, {static_cast<const char*>(host.data_ptr()), host.nbytes()});
     }
   }
   meta["shape"] = td.batch_size();
@@ -87,8 +88,7 @@ void write_folder(const TensorDict& td, const fs::path& dir, const std::string& 
   meta["_format_version"] = kFormatVersion;
   meta["_class"] = "tensordict:TensorDict";
   try {
-    const std::string text = meta.dump();
-    write_file(dir / kMetaFile, text.data(), text.size());
+    write_file(dir / kMetaFile, meta.dump());
   } catch (const Json::exception&) {
     throw Error("tensordict: memmap: a key under '" + prefix + "' is not UTF-8");
   }
@@ -138,7 +138,8 @@ at::Tensor map_file(const fs::path& file, DType dtype, const Shape& shape, MapMo
   if (!fits)
     throw Error("'" + file.string() + "' has " + std::to_string(status.st_size) + " bytes, but meta.json says " +
                 dtype_name(dtype) + shape_text(shape) + ", which is " + std::to_string(bytes));
-  return at::from_blob(data, shape, [bytes](void* p) { ::munmap(p, bytes); }, options);
+  return at::from_blob(
+      data, shape, [bytes](void* p) { ::munmap(p, bytes); }, options);
 }
 
 Json read_meta(const fs::path& dir) {
@@ -147,7 +148,7 @@ Json read_meta(const fs::path& dir) {
   if (!fs::is_directory(dir, error)) throw Error("tensordict: load_memmap: '" + dir.string() + "' is not a folder");
   if (!fs::exists(file, error))
     throw Error("tensordict: load_memmap: '" + dir.string() + "' is no TensorDict folder (no meta.json)");
-  const Json meta = Json::parse(read_file(file), nullptr, false);
+  const Json meta = Json::parse(read_file(file, kMaxMetaBytes), nullptr, false);
   const std::string name = "'" + file.string() + "'";
   if (!meta.is_object()) throw Error(name + " is not a JSON object");
   const auto version = meta.find("_format_version");

@@ -1,5 +1,5 @@
-// Files and folders that appear complete or not at all: written under another name in the same folder, synchronised to
-// disk, then renamed. Torch-free.
+// What data/file.h's AtomicFile is for one file of our own writing, for whole folders and for files that a library
+// writes: they are made under another name in the same folder, synchronised to disk, then renamed. Torch-free.
 #pragma once
 #include <cstddef>
 #include <filesystem>
@@ -25,11 +25,7 @@ class StagedPath {
   std::filesystem::path target_, staged_;
 };
 
-// The whole file, synchronised. Throws Error naming the file and the system's reason.
-void write_file(const std::filesystem::path& file, const void* data, std::size_t bytes);
 // A file of `bytes` zeros that takes no space until written.
 void write_zeros(const std::filesystem::path& file, std::size_t bytes);
-// Throws Error naming the file and the reason.
-std::string read_file(const std::filesystem::path& file);
 
 }  // namespace hotloop

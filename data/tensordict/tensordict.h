@@ -27,10 +27,10 @@
 //   TensorDict packed = td.consolidate();
 //   at::Tensor bytes = packed.storage();
 //
-// Rules. Keys are separated by '/'; lists of keys are sorted, level by level. Every leaf begins with the batch size, and
-// nested TensorDicts may have more batch dimensions than their parent. A TensorDict with a device moves what is set to
-// it. A locked one refuses to change its set of entries (writing into tensors stays allowed); results of operations are
-// unlocked. Wrong keys, shapes, indices and types are an Error of one line that names the key; out of memory is
+// Rules. Keys are separated by '/'; lists of keys are sorted, level by level. Every leaf begins with the batch size,
+// and nested TensorDicts may have more batch dimensions than their parent. A TensorDict with a device moves what is set
+// to it. A locked one refuses to change its set of entries (writing into tensors stays allowed); results of operations
+// are unlocked. Wrong keys, shapes, indices and types are an Error of one line that names the key; out of memory is
 // OutOfMemory. Views share memory exactly where PyTorch's operation of that name does. persist.h saves and loads,
 // arena_view.h wraps a rollout's arena, module.h wraps parameters.
 #pragma once
@@ -66,12 +66,12 @@ class TensorDict {
 
   const Shape& batch_size() const;
   std::int64_t batch_dims() const { return static_cast<std::int64_t>(batch_size().size()); }
-  std::int64_t size(std::int64_t dim) const;                // of one batch dimension, negative counts from the end
-  TensorDict& set_batch_size(Shape batch_size);             // Error where a leaf does not begin with it
-  std::optional<at::Device> device() const;                 // none: leaves may be anywhere
-  std::int64_t numel() const;                               // of the batch; at least 1, as in Python
-  std::int64_t param_count() const;                         // elements of all leaves
-  std::int64_t bytes() const;                               // of all leaves
+  std::int64_t size(std::int64_t dim) const;                  // of one batch dimension, negative counts from the end
+  TensorDict& set_batch_size(Shape batch_size);               // Error where a leaf does not begin with it
+  std::optional<at::Device> device() const;                   // none: leaves may be anywhere
+  std::int64_t numel() const;                                 // of the batch; at least 1, as in Python
+  std::int64_t param_count() const;                           // elements of all leaves
+  std::int64_t bytes() const;                                 // of all leaves
   bool is_empty() const { return keys(true, true).empty(); }  // holds no leaf
 
   // Entries. A missing key is an Error naming the nearest one.
@@ -106,10 +106,10 @@ class TensorDict {
   TensorDict contiguous() const;
   // All leaves in one storage, each 64-byte aligned, locked; on `device`, else where they are (Error if on several).
   TensorDict consolidate(std::optional<at::Device> device = std::nullopt) const;
-  at::Tensor storage() const;                        // uint8, of a consolidated TensorDict; undefined otherwise
-  TensorDict& update(const TensorDict& source);      // sets every entry of source, merging nested levels
-  TensorDict& update_(const TensorDict& source);     // writes into existing leaves; Error for a key not here
-  TensorDict& copy_(const TensorDict& source);       // update_ between equal sets of keys
+  at::Tensor storage() const;                            // uint8, of a consolidated TensorDict; undefined otherwise
+  TensorDict& update(const TensorDict& source);          // sets every entry of source, merging nested levels
+  TensorDict& update_(const TensorDict& source);         // writes into existing leaves; Error for a key not here
+  TensorDict& copy_(const TensorDict& source);           // update_ between equal sets of keys
   std::map<std::string, at::Tensor> state_dict() const;  // flat, levels joined by '.'
   TensorDict& load_state_dict(const std::map<std::string, at::Tensor>& state, bool strict = true);  // writes in place
 
@@ -166,7 +166,7 @@ class TensorDict {
 
   TensorDict& zero_();
   TensorDict& fill_(const NestedKey& key, const at::Scalar& value);  // a leaf, or all leaves of a nested TensorDict
-  bool all() const;  // waits for the device
+  bool all() const;                                                  // waits for the device
   bool any() const;
   TensorDict all(std::int64_t dim) const;
   TensorDict any(std::int64_t dim) const;

@@ -64,8 +64,8 @@ TensorDict zip_level(const std::vector<TensorDict>& operands, const std::string&
     }
     const std::string key = prefix + name;
     if (value.is_tensor()) {
-      const at::Tensor leaf = guarded([&] { return "tensordict: " + op + " of '" + key + "'"; },
-                                      [&] { return function(key, leaves); });
+      const at::Tensor leaf =
+          guarded([&] { return "tensordict: " + op + " of '" + key + "'"; }, [&] { return function(key, leaves); });
       if (leaf.defined()) result.set(name, leaf);
     } else {
       const TensorDict level = zip_level(dicts, key + "/", op, function, batch_size, device, old_dims);
@@ -85,8 +85,8 @@ TensorDict zip(const std::vector<TensorDict>& operands, const std::string& op, c
 
 TensorDict map_leaves(const TensorDict& td, const std::string& op,
                       const std::function<at::Tensor(const at::Tensor&)>& f, const Shape& batch_size) {
-  return zip({td}, op, [&](const std::string&, at::ArrayRef<at::Tensor> leaf) { return f(leaf[0]); }, batch_size,
-             td.device());
+  return zip(
+      {td}, op, [&](const std::string&, at::ArrayRef<at::Tensor> leaf) { return f(leaf[0]); }, batch_size, td.device());
 }
 
 std::vector<at::Tensor> leaves_like(const TensorDict& td, const TensorDict& other, const std::string& op) {
@@ -96,7 +96,8 @@ std::vector<at::Tensor> leaves_like(const TensorDict& td, const TensorDict& othe
 
 TensorDict with_leaves(const TensorDict& td, const std::vector<at::Tensor>& leaves, const std::string& op) {
   std::size_t next = 0;
-  return map_leaves(td, op, [&](const at::Tensor&) { return leaves[next++]; }, td.batch_size());
+  return map_leaves(
+      td, op, [&](const at::Tensor&) { return leaves[next++]; }, td.batch_size());
 }
 
 at::Tensor expand_right(const at::Tensor& mask, std::int64_t dims) {
@@ -241,7 +242,8 @@ TensorDict reduced(const TensorDict& td, std::int64_t dim, const std::string& op
   const std::int64_t at_dim = wrap_dim(dim, td.batch_dims(), op);
   Shape batch = td.batch_size();
   batch.erase(batch.begin() + at_dim);
-  return map_leaves(td, op, [&](const at::Tensor& leaf) { return f(leaf, at_dim); }, batch);
+  return map_leaves(
+      td, op, [&](const at::Tensor& leaf) { return f(leaf, at_dim); }, batch);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // Moves, copies, updates between TensorDicts, gradients, and operations on keys.
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros_like.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/core/GradMode.h>
 
 #include <algorithm>
 
@@ -55,7 +54,8 @@ TensorDict TensorDict::to(at::Device wanted, bool non_blocking) const {
 }
 
 TensorDict TensorDict::to(at::ScalarType dtype, bool non_blocking) const {
-  return map_leaves(*this, "to", [&](const at::Tensor& leaf) { return leaf.to(dtype, non_blocking); }, batch_size());
+  return map_leaves(
+      *this, "to", [&](const at::Tensor& leaf) { return leaf.to(dtype, non_blocking); }, batch_size());
 }
 
 TensorDict TensorDict::cuda(int index, bool non_blocking) const {
@@ -65,16 +65,18 @@ TensorDict TensorDict::cuda(int index, bool non_blocking) const {
 TensorDict TensorDict::cpu() const { return to(at::Device(at::kCPU)); }
 
 TensorDict TensorDict::pin_memory() const {
-  return map_leaves(*this, "pin_memory", [](const at::Tensor& leaf) { return leaf.pin_memory(); }, batch_size());
+  return map_leaves(
+      *this, "pin_memory", [](const at::Tensor& leaf) { return leaf.pin_memory(); }, batch_size());
 }
 
 TensorDict TensorDict::clone(bool recurse) const {
-  return map_leaves(*this, "clone", [&](const at::Tensor& leaf) { return recurse ? leaf.clone() : leaf; },
-                    batch_size());
+  return map_leaves(
+      *this, "clone", [&](const at::Tensor& leaf) { return recurse ? leaf.clone() : leaf; }, batch_size());
 }
 
 TensorDict TensorDict::contiguous() const {
-  return map_leaves(*this, "contiguous", [](const at::Tensor& leaf) { return leaf.contiguous(); }, batch_size());
+  return map_leaves(
+      *this, "contiguous", [](const at::Tensor& leaf) { return leaf.contiguous(); }, batch_size());
 }
 
 TensorDict TensorDict::consolidate(std::optional<at::Device> wanted) const {
@@ -161,18 +163,19 @@ TensorDict& TensorDict::load_state_dict(const std::map<std::string, at::Tensor>&
 TensorDict& TensorDict::requires_grad_(bool value) {
   for (const std::string& key : keys(true, true)) {
     const at::Tensor leaf = get(key);
-    guarded([&] { return "tensordict: requires_grad_ of '" + key + "'"; },
-            [&] { return leaf.requires_grad_(value); });
+    guarded([&] { return "tensordict: requires_grad_ of '" + key + "'"; }, [&] { return leaf.requires_grad_(value); });
   }
   return *this;
 }
 
 TensorDict TensorDict::detach() const {
-  return map_leaves(*this, "detach", [](const at::Tensor& leaf) { return leaf.detach(); }, batch_size());
+  return map_leaves(
+      *this, "detach", [](const at::Tensor& leaf) { return leaf.detach(); }, batch_size());
 }
 
 TensorDict TensorDict::grad() const {
-  return map_leaves(*this, "grad", [](const at::Tensor& leaf) { return leaf.grad(); }, batch_size());
+  return map_leaves(
+      *this, "grad", [](const at::Tensor& leaf) { return leaf.grad(); }, batch_size());
 }
 
 TensorDict& TensorDict::zero_grad(bool set_to_none) {

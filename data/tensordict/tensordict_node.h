@@ -56,8 +56,8 @@ TensorDict zip(const std::vector<TensorDict>& operands, const std::string& op, c
                const Shape& batch_size, std::optional<at::Device> device);
 
 // The same for one operand.
-TensorDict map_leaves(const TensorDict& td, const std::string& op, const std::function<at::Tensor(const at::Tensor&)>& f,
-                      const Shape& batch_size);
+TensorDict map_leaves(const TensorDict& td, const std::string& op,
+                      const std::function<at::Tensor(const at::Tensor&)>& f, const Shape& batch_size);
 
 // The leaves of `other` in the order of td's; Error naming `op` and the key where the keys differ.
 std::vector<at::Tensor> leaves_like(const TensorDict& td, const TensorDict& other, const std::string& op);

@@ -45,8 +45,8 @@ Shape inferred(at::IntArrayRef shape, std::int64_t numel, const std::string& op)
 template <class F>  // f(leaf, shape that the leaf takes)
 TensorDict reshaped(const TensorDict& td, const std::string& op, const Shape& batch, F f) {
   const auto dims = static_cast<std::size_t>(td.batch_dims());
-  return map_leaves(td, op, [&](const at::Tensor& leaf) { return f(leaf, concatenated(batch, tail_of(leaf, dims))); },
-                    batch);
+  return map_leaves(
+      td, op, [&](const at::Tensor& leaf) { return f(leaf, concatenated(batch, tail_of(leaf, dims))); }, batch);
 }
 
 // Indices for the batch dimensions alone: "..." becomes whole slices, so that it cannot reach into a leaf's own
@@ -94,9 +94,8 @@ Shape indexed_batch(const TensorDict& td, const std::vector<TensorIndex>& indice
   for (const TensorIndex& i : indices)
     if (i.is_tensor()) device = i.tensor().device();
   const at::Tensor shown = at::empty(concatenated(td.batch_size(), {0}), at::TensorOptions(at::kByte).device(device));
-  Shape batch = guarded([] { return std::string("tensordict: index"); }, [&] { return shown.index(indices); })
-                    .sizes()
-                    .vec();
+  Shape batch =
+      guarded([] { return std::string("tensordict: index"); }, [&] { return shown.index(indices); }).sizes().vec();
   batch.pop_back();
   return batch;
 }
@@ -105,8 +104,8 @@ Shape indexed_batch(const TensorDict& td, const std::vector<TensorIndex>& indice
 
 TensorDict TensorDict::index(at::ArrayRef<TensorIndex> indices) const {
   const std::vector<TensorIndex> all = batch_indices(*this, indices);
-  return map_leaves(*this, "index", [&](const at::Tensor& leaf) { return leaf.index(all); },
-                    indexed_batch(*this, all));
+  return map_leaves(
+      *this, "index", [&](const at::Tensor& leaf) { return leaf.index(all); }, indexed_batch(*this, all));
 }
 
 TensorDict TensorDict::index(std::initializer_list<TensorIndex> indices) const {
@@ -211,14 +210,16 @@ TensorDict TensorDict::squeeze(std::int64_t dim) const {
   if (size(at_dim) != 1) return clone(false);
   Shape batch = batch_size();
   batch.erase(batch.begin() + at_dim);
-  return map_leaves(*this, "squeeze", [&](const at::Tensor& leaf) { return leaf.squeeze(at_dim); }, batch);
+  return map_leaves(
+      *this, "squeeze", [&](const at::Tensor& leaf) { return leaf.squeeze(at_dim); }, batch);
 }
 
 TensorDict TensorDict::unsqueeze(std::int64_t dim) const {
   const std::int64_t at_dim = wrap_dim(dim, batch_dims() + 1, "unsqueeze");
   Shape batch = batch_size();
   batch.insert(batch.begin() + at_dim, 1);
-  return map_leaves(*this, "unsqueeze", [&](const at::Tensor& leaf) { return leaf.unsqueeze(at_dim); }, batch);
+  return map_leaves(
+      *this, "unsqueeze", [&](const at::Tensor& leaf) { return leaf.unsqueeze(at_dim); }, batch);
 }
 
 TensorDict TensorDict::expand(at::IntArrayRef shape) const {
@@ -246,8 +247,8 @@ std::vector<TensorDict> TensorDict::split(at::IntArrayRef split_sizes, std::int6
   for (const std::int64_t n : split_sizes) {
     Shape batch = batch_size();
     batch[static_cast<std::size_t>(at_dim)] = n;
-    parts.push_back(
-        map_leaves(*this, "split", [&](const at::Tensor& leaf) { return leaf.narrow(at_dim, start, n); }, batch));
+    parts.push_back(map_leaves(
+        *this, "split", [&](const at::Tensor& leaf) { return leaf.narrow(at_dim, start, n); }, batch));
     start += n;
   }
   return parts;
@@ -273,15 +274,16 @@ std::vector<TensorDict> TensorDict::unbind(std::int64_t dim) const {
   batch.erase(batch.begin() + at_dim);
   std::vector<TensorDict> parts;
   for (std::int64_t i = 0; i < size(at_dim); ++i)
-    parts.push_back(
-        map_leaves(*this, "unbind", [&](const at::Tensor& leaf) { return leaf.select(at_dim, i); }, batch));
+    parts.push_back(map_leaves(
+        *this, "unbind", [&](const at::Tensor& leaf) { return leaf.select(at_dim, i); }, batch));
   return parts;
 }
 
 TensorDict TensorDict::gather(std::int64_t dim, const at::Tensor& index) const {
   const std::int64_t at_dim = wrap_dim(dim, batch_dims(), "gather");
   if (index.dim() != batch_dims())
-    throw Error("tensordict: gather: the index has shape " + shape_text(index.sizes()) + ", not one dimension for each of batch size " + shape_text(batch_size()));
+    throw Error("tensordict: gather: the index has shape " + shape_text(index.sizes()) +
+                ", not one dimension for each of batch size " + shape_text(batch_size()));
   const auto dims = batch_size().size();
   const auto gathered = [&](const at::Tensor& leaf) {
     const at::Tensor wide = expand_right(index, leaf.dim());
@@ -302,8 +304,9 @@ TensorDict joined(const std::vector<TensorDict>& tds, const std::string& op, std
       throw Error("tensordict: " + op + ": batch sizes " + shape_text(first.batch_size()) + " and " +
                   shape_text(td.batch_size()) + " differ");
   }
-  return zip(tds, op, [&](const std::string&, at::ArrayRef<at::Tensor> leaves) { return join(leaves); }, batch,
-             first.device());
+  return zip(
+      tds, op, [&](const std::string&, at::ArrayRef<at::Tensor> leaves) { return join(leaves); }, batch,
+      first.device());
 }
 
 }  // namespace
