@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "sim/core/error.h"
+#include "train/net_ops.h"
 
 namespace hotloop {
 namespace {
