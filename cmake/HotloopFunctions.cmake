@@ -16,7 +16,6 @@ function(hotloop_library name)
   set_target_properties(hotloop_${name} PROPERTIES EXPORT_NAME ${name} LINKER_LANGUAGE CXX)
   hotloop_sources(hotloop_${name} ${A_SOURCES})
   target_link_libraries(hotloop_${name} PUBLIC hotloop_build ${A_LINK})
-  set_property(GLOBAL APPEND PROPERTY HOTLOOP_LIBRARIES hotloop_${name}) # what cmake --install exports
 endfunction()
 
 # hotloop_test(name SOURCES... LINK...): one GoogleTest program; every TEST in it is a CTest test. Tests whose name starts

@@ -1,14 +1,9 @@
 # cmake --install: a tree that runs from anywhere, and a package that find_package(hotloop) finds.
 include(CMakePackageConfigHelpers)
-get_property(libraries GLOBAL PROPERTY HOTLOOP_LIBRARIES)
-if(TARGET hotloop_generic) # the shared library around LibTorch
-  list(APPEND libraries hotloop_generic)
-endif()
+set(libraries hotloop_sim hotloop_data hotloop_train hotloop_generic hotloop_app)
 set(package_dir lib/cmake/hotloop)
 
-if(TARGET hotloop)
-  install(TARGETS hotloop RUNTIME DESTINATION bin)
-endif()
+install(TARGETS hotloop RUNTIME DESTINATION bin)
 install(TARGETS hotloop_build ${libraries} EXPORT hotloopTargets ARCHIVE DESTINATION lib LIBRARY DESTINATION lib)
 install(EXPORT hotloopTargets NAMESPACE hotloop:: DESTINATION ${package_dir})
 install(DIRECTORY sim data train app DESTINATION include/hotloop FILES_MATCHING PATTERN "*.h")
