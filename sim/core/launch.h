@@ -208,9 +208,9 @@ struct PartialSum {
   SIM_HD T operator()(std::int64_t i) const { return partials[i]; }
 };
 
-// *out = sum of term(i) over [0, n), by a tree that depends on n and chunk alone: chunks, 256 lanes each, then the chunks.
-// T needs T{} == zero and operator+; term may also write what belongs to index i. A smaller chunk spreads costly terms
-// over more of the card. scratch: tree_sum_scratch(n, chunk) elements on exec's device.
+// *out = sum of term(i) over [0, n), by a tree that depends on n and chunk alone: chunks, 256 lanes each, then the
+// chunks. T needs T{} == zero and operator+; term may also write what belongs to index i. A smaller chunk spreads
+// costly terms over more of the card. scratch: tree_sum_scratch(n, chunk) elements on exec's device.
 template <class T, class F>
 void tree_sum(const Exec& exec, std::int64_t n, const F& term, T* scratch, T* out, std::int64_t chunk = kSumChunk) {
   const std::int64_t chunks = tree_sum_scratch(n, chunk);
