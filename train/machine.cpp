@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "sim/core/error.h"
+#include "sim/core/version.h"
 #include "train/nvml.h"
 
 namespace hotloop {
@@ -55,12 +55,10 @@ Json describe_card(int index) {
 
 }  // namespace
 
-const char* hotloop_version() { return HOTLOOP_VERSION; }
-
 std::string describe_machine(const std::vector<std::string>& command_line, Device device,
                              const std::string& git_commit) {
   Json machine = Json::object();
-  machine["hotloop"] = hotloop_version();
+  machine["hotloop"] = version();
   if (!git_commit.empty()) machine["git_commit"] = git_commit;
   machine["started"] = utc_now();
   machine["command_line"] = command_line;

@@ -7,9 +7,6 @@
 
 namespace hotloop {
 
-// "0.1.0"
-const char* hotloop_version();
-
 // JSON, indented: time, host, system, CPU, cores, memory, the card if `device` is one, hotloop's version, compiler,
 // command line, and the git commit where `git_commit` is not empty. What the machine does not tell is left out.
 std::string describe_machine(const std::vector<std::string>& command_line, Device device,

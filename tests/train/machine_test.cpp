@@ -4,12 +4,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/core/version.h"
+
 namespace hotloop {
 namespace {
 
 TEST(Machine, SaysWhatARunWasMadeWith) {
   const auto json = nlohmann::json::parse(describe_machine({"hotloop", "train", "\xff"}, Device{}, "abc123"));
-  EXPECT_EQ(json["hotloop"], hotloop_version());
+  EXPECT_EQ(json["hotloop"], version());
   EXPECT_EQ(json["git_commit"], "abc123");
   EXPECT_EQ(json["command_line"][1], "train");
   EXPECT_EQ(json["device"], "cpu");
