@@ -57,7 +57,7 @@ TEST(Memmap, ReadsPythonsFolders) {
   const TensorDict td = load_memmap(kGolden / "types", MapMode::copy_on_write);
   expect_equal(td, every_type());
   const TensorDict scalars = load_memmap(kGolden / "scalars", MapMode::copy_on_write);
-  expect_equal(scalars, TensorDict({{"scalar", at::tensor(2.5F)}, {"n/flag", at::tensor(true)}}));
+  expect_equal(scalars, TensorDict({{"scalar", at::full({}, 2.5F)}, {"n/flag", at::ones({}, at::kBool)}}));
   expect_equal(load_memmap(kGolden / "empty_batch"), TensorDict({{"x", at::zeros({0, 3})}}, {0}));
 }
 
@@ -164,7 +164,7 @@ TEST(Memmap, NamesWhatIsDamaged) {
   damaged(meta, "", "", {meta, "JSON"});
   damaged(meta, "", "{}", {meta});
   damaged("n/" + meta, "", "[]", {"n/meta.json"});
-  damaged("n/" + meta, "[2]", "[5]", {"n/meta.json", "'y'"});
+  damaged("n/" + meta, R"("shape":[2],"device")", R"("shape":[5],"device")", {"n/meta.json", "'y'", "[5]"});
   damaged(meta, "\"x\"", "\"/x\"", {meta, "'/x'"});
   memmap(td, dir);
   fs::remove(dir / "x.memmap");
@@ -178,7 +178,7 @@ TEST(Memmap, NamesWhatIsDamaged) {
   fs::create_directories(dir / "loop");
   write(dir / "loop/meta.json", R"({"self":{"type":"TensorDict"},"shape":[],"_class":"tensordict:TensorDict"})");
   fs::create_directory_symlink(".", dir / "loop/self");
-  expect_error([&] { load_memmap(dir / "loop"); }, {"levels"});
+  expect_error([&] { load_memmap(dir / "loop"); }, {"loop/self", "not a folder"});
 }
 
 TEST(Memmap, ReadOnlyFilesNeedCopyOnWrite) {
@@ -199,8 +199,8 @@ TEST(Memmap, ReadsNamesOfOlderWriters) {
 
 TEST(Hdf5, ReadsPythonsFiles) {
   const TensorDict td = from_h5(kGolden / "types.h5", Shape{2}), expected = every_type().exclude({"bfloat16"});
-  expect_equal(td.apply([](const at::Tensor& x) { return x; }, Shape{}),
-               expected.apply([](const at::Tensor& x) { return x; }, Shape{}).set_batch_size({}));
+  EXPECT_EQ(td.keys(true), expected.keys(true));
+  expect_equal(td.flatten_keys(), expected.flatten_keys());
   // as in Python, an empty level or a differing shape leaves no common batch size
   EXPECT_EQ(from_h5(kGolden / "types.h5").batch_size(), Shape{});
   EXPECT_EQ(from_h5(kGolden / "types.h5").nested("nested/deep").batch_size(), (Shape{2, 4}));
@@ -214,7 +214,7 @@ TEST(Hdf5, ComesBackWithItsBatchSizes) {
     to_h5(td, temporary / "a.h5", gzip);
     expect_equal(from_h5(temporary / "a.h5"), td);
   }
-  const TensorDict scalars({{"s", at::tensor(2.5)}, {"n/t", at::tensor(true)}});
+  const TensorDict scalars({{"s", at::full({}, 2.5)}, {"n/t", at::ones({}, at::kBool)}});
   to_h5(scalars, temporary / "b.h5");
   expect_equal(from_h5(temporary / "b.h5", std::nullopt, at::Device(at::kCPU)), scalars.cpu());
   to_h5(TensorDict(Shape{}), temporary / "b.h5");
