@@ -27,7 +27,6 @@ using tensordict_detail::shape_text;
 
 constexpr const char* kMetaFile = "meta.json";
 constexpr int kFormatVersion = 1;
-constexpr int kMaxDepth = 64;
 constexpr std::uint64_t kMaxMetaBytes = 256 << 20;
 const std::vector<std::string> kReservedKeys = {"shape", "device", "_type", "_format_version", "_class", "_names"};
 
@@ -194,8 +193,7 @@ fs::path entry_path(const fs::path& dir, const std::string& key, const char* ext
   return encoded;
 }
 
-TensorDict read_folder(const fs::path& dir, MapMode mode, std::optional<at::Device> device, int depth) {
-  if (depth > kMaxDepth) throw Error("'" + dir.string() + "': more than " + std::to_string(kMaxDepth) + " levels");
+TensorDict read_folder(const fs::path& dir, MapMode mode, std::optional<at::Device> device) {
   const Json meta = read_meta(dir);
   const std::string where = "'" + (dir / kMetaFile).string() + "'";
   const auto batch = meta.find("shape");
@@ -208,7 +206,7 @@ TensorDict read_folder(const fs::path& dir, MapMode mode, std::optional<at::Devi
       throw Error(where + ": key '" + key + "' is empty or holds '/', which separates nested keys");
     try {
       if (entry.contains("type")) {
-        result.set(key, read_folder(entry_path(dir, key, ""), mode, device, depth + 1));
+        result.set(key, read_folder(entry_path(dir, key, ""), mode, device));
         continue;
       }
       const auto nested = entry.find("is_nested");
@@ -241,7 +239,7 @@ TensorDict memmap(const TensorDict& td, const fs::path& dir) { return save(td, d
 TensorDict memmap_like(const TensorDict& td, const fs::path& dir) { return save(td, dir, true); }
 
 TensorDict load_memmap(const fs::path& dir, MapMode mode, std::optional<at::Device> device) {
-  return read_folder(dir, mode, device, 0);
+  return read_folder(dir, mode, device);
 }
 
 }  // namespace hotloop

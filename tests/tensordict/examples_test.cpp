@@ -9,6 +9,7 @@
 #include "data/tensordict/arena_view.h"
 #include "data/tensordict/module.h"
 #include "data/tensordict/persist.h"
+#include "tests/temp_folder.h"
 #include "tests/tensordict/support.h"
 
 namespace hotloop {
@@ -46,7 +47,7 @@ TEST(Examples, TensorDict) {
 }
 
 TEST(Examples, Persist) {
-  const tests::TemporaryFolder temporary;
+  const TempFolder temporary;
   const std::filesystem::path dir = temporary / "td", file = temporary / "td.h5";
   const TensorDict td({{"x", at::ones({2})}}, {2});
   // clang-format off

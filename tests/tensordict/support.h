@@ -2,7 +2,6 @@
 #pragma once
 #include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -31,24 +30,6 @@ inline void expect_equal(const TensorDict& result, const TensorDict& expected, d
     EXPECT_TRUE(have.allclose(want, tolerance, tolerance, true)) << key << "\n" << have << "\n" << want;
   }
 }
-
-// A folder that goes with the test.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "hotloop-tensordict-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 // f throws an Error of one line that holds every one of `parts`.
 template <class F>
