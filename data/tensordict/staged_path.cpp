@@ -1,6 +1,7 @@
 #include "data/tensordict/staged_path.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -31,9 +32,7 @@ StagedPath::StagedPath(const fs::path& target) {
   target_ = fs::weakly_canonical(fs::absolute(trimmed), error);
   if (error || !target_.has_filename()) throw Error("cannot write '" + target.string() + "'");
   make_folder(target_.parent_path());
-  std::string name = ".";
-  name += target_.filename().string() + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
-  staged_ = target_.parent_path() / name;
+  staged_ = target_.parent_path() / fmt::format(".{}.tmp-{}-{}", target_.filename().string(), ::getpid(), counter++);
 }
 
 StagedPath::~StagedPath() {
