@@ -16,7 +16,7 @@
 #include "sim/core/device.h"
 #include "sim/core/error.h"
 #include "sim/core/thread_pool.h"
-#include "train/machine.h"
+#include "sim/core/version.h"
 #include "train/nvml.h"
 
 namespace hotloop {
@@ -167,7 +167,7 @@ Json library_facts(Json& advice) {
 
 Json examine() {
   Json advice = Json::array(), report;
-  report["hotloop"] = {{"version", hotloop_version()},
+  report["hotloop"] = {{"version", version()},
                        {"compiler", "g++ " __VERSION__},
                        {"backends", built_with_cuda() ? "cpu cuda" : "cpu"}};
   report["machine"] = system_facts();

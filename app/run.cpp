@@ -13,7 +13,7 @@
 #include "app/cli.h"
 #include "sim/core/error.h"
 #include "train/config_value.h"
-#include "train/machine.h"
+#include "sim/core/version.h"
 
 namespace hotloop {
 namespace {
@@ -27,7 +27,7 @@ std::vector<std::string> command_names(const Cli& cli) {
 void add_commands(Cli& cli) {
   cli.root.name("hotloop");
   cli.root.description("Trains control policies by reinforcement learning on one machine.");
-  cli.root.set_version_flag("--version", std::string("hotloop ") + hotloop_version());
+  cli.root.set_version_flag("--version", std::string("hotloop ") + version());
   cli.root.require_subcommand(0, 1);
   add_train(cli);
   add_play(cli);

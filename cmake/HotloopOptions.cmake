@@ -72,7 +72,8 @@ endif()
 
 # hotloop_build: what every own target is compiled with.
 add_library(hotloop_build INTERFACE)
-set(host_flags -Wall -Wextra -Werror -Wno-unknown-pragmas)
+set(host_flags -Wall -Wextra -Werror -Wno-unknown-pragmas
+  -Wno-restrict) # g++ 12 sees overlaps in string concatenation that are not there (GCC bug 105651)
 # -ffp-contract=off: the same bits on every compiler and on the GPU; the other two change no value, only permit vectors
 set(math_flags -ffp-contract=off -fno-math-errno -fno-trapping-math)
 if(NOT HOTLOOP_MARCH STREQUAL "none")

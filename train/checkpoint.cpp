@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/core/error.h"
-#include "train/machine.h"
+#include "sim/core/version.h"
 
 namespace hotloop {
 namespace {
@@ -42,7 +42,7 @@ RunCounters counters_from(const json& j) {
 Metadata checkpoint_metadata(const CheckpointInfo& info) {
   return {{"format", "hotloop-checkpoint"},
           {"format_version", std::to_string(kCheckpointFormat)},
-          {"hotloop_version", hotloop_version()},
+          {"hotloop_version", version()},
           {"config", to_toml(info.config)},
           {"counters", counters_json(info.counters).dump()},
           {"metric_files", json(info.offsets).dump()}};
