@@ -1,7 +1,6 @@
 #include "data/tensordict/staged_path.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -32,7 +31,9 @@ StagedPath::StagedPath(const fs::path& target) {
   target_ = fs::weakly_canonical(fs::absolute(trimmed), error);
   if (error || !target_.has_filename()) throw Error("cannot write '" + target.string() + "'");
   make_folder(target_.parent_path());
-  staged_ = target_.parent_path() / fmt::format(".{}.tmp-{}-{}", target_.filename().string(), ::getpid(), counter++);
+  // not with fmt: LibTorch's headers bring another version of it
+  const std::string suffix = ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+  staged_ = target_.parent_path() / ("." + target_.filename().string() + suffix);
 }
 
 StagedPath::~StagedPath() {
