@@ -30,11 +30,4 @@ struct PlayOptions {
 };
 int play_command(const PlayOptions& options);
 
-struct BenchOptions {
-  std::vector<std::string> names;  // of bench_names(); empty: all
-  std::vector<Setting> settings;   // configuration keys laid over each benchmark's own
-};
-const std::vector<std::string>& bench_names();
-int bench_command(const BenchOptions& options);
-
 }  // namespace hotloop

@@ -1,0 +1,125 @@
+#include "bench/bench.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+
+#include "data/file.h"
+#include "sim/core/error.h"
+#include "train/nvml.h"
+
+namespace hotloop {
+namespace {
+
+std::string first_line_of(const char* command) {
+  std::FILE* pipe = popen(command, "r");
+  if (pipe == nullptr) return "";
+  char line[256] = "";
+  if (std::fgets(line, sizeof line, pipe) == nullptr) line[0] = 0;
+  pclose(pipe);
+  std::string text = line;
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+std::string commit() {
+  const char* given = std::getenv("HOTLOOP_COMMIT");
+  return given != nullptr ? given : first_line_of("git rev-parse --short HEAD 2>/dev/null");
+}
+
+std::string today() {
+  char text[32];
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  std::strftime(text, sizeof text, "%Y-%m-%d", gmtime_r(&now, &parts));
+  return text;
+}
+
+std::string quoted(const std::string& text) { return "\"" + text + "\""; }
+
+// One row a result, with what it was measured on and by.
+void append_csv(const BenchOptions& options, const std::string& benchmark, Device device,
+                const std::vector<BenchResult>& results) {
+  make_folder(options.results);
+  AppendFile file(std::filesystem::path(options.results) / (benchmark + ".csv"));
+  if (file.size() == 0) file.append("date,commit,card,driver,command,name,unit,value,min,max,hash,peer,peer_value\n");
+  std::string command;
+  for (const std::string& word : options.command_line) command += (command.empty() ? "" : " ") + word;
+  const std::string card = device.is_cuda() ? cuda_device_info(device.index).name
+                                            : first_line_of("sed -n 's/^model name.*: //p' /proc/cpuinfo");
+  for (const BenchResult& r : results)
+    file.append(fmt::format("{},{},{},{},{},{},{},{:.6g},{:.6g},{:.6g},{:016x},,\n", today(), commit(), quoted(card),
+                            device.is_cuda() ? nvidia_driver_version() : "", quoted(command), r.name, r.unit, r.value,
+                            r.min, r.max, r.hash));
+  file.flush();
+}
+
+void print(const std::vector<BenchResult>& results) {
+  for (const BenchResult& r : results)
+    fmt::print("{} {} {:.6g}   (min {:.6g}, max {:.6g}{})\n", r.name, r.unit, r.value, r.min, r.max,
+               r.hash != 0 ? fmt::format(", hash {:016x}", r.hash) : "");
+  std::fflush(stdout);
+}
+
+TrainConfig config_of(const BenchOptions& options, std::vector<Setting> own) {
+  own.insert(own.end(), options.settings.begin(), options.settings.end());
+  return resolve_settings(own);
+}
+
+bool set_by_user(const BenchOptions& options, const std::string& key) {
+  for (const Setting& s : options.settings)
+    if (canonical_key(s.key) == key) return true;
+  return false;
+}
+
+void run_env(const BenchOptions& options) {
+  const TrainConfig config = config_of(options, {});
+  EnvBenchOptions env;
+  env.device = parse_device(config.device);
+  env.seed = static_cast<std::uint64_t>(config.seed);
+  env.threads = static_cast<int>(config.num_threads);
+  if (!config.task.empty()) env.tasks = {config.task};
+  if (set_by_user(options, "num_envs")) env.num_envs = {config.num_envs};
+  const std::vector<BenchResult> results = bench_env(env);
+  print(results);
+  append_csv(options, "env", env.device, results);
+}
+
+// The comparison that the field runs: CartPole, 4096 worlds x 32 steps, 4 epochs x 4 minibatches, separate 2x64
+// networks.
+void run_train(const BenchOptions& options) {
+  std::vector<std::string> precisions = {"fp32", "tf32"};
+  const TrainConfig asked = config_of(options, {});
+  const Device device = parse_device(asked.device);
+  if (set_by_user(options, "precision")) precisions = {asked.precision};
+  if (!device.is_cuda() && !set_by_user(options, "precision")) precisions = {"fp32"};
+  for (const std::string& precision : precisions) {
+    const std::vector<Setting> own = {
+        {"task", "CartPole-v1", ""},     {"num_envs", "4096", ""},        {"num_steps", "32", ""},
+        {"num_minibatches", "4", ""},    {"update_epochs", "4", ""},      {"learning_rate", "1e-3", ""},
+        {"lr_schedule", "constant", ""}, {"total_timesteps", "1e12", ""}, {"precision", precision, ""}};
+    const TrainConfig config = config_of(options, own);
+    validate(config);
+    const std::vector<BenchResult> results = bench_train(config, options.seconds);
+    print(results);
+    append_csv(options, "train", device, results);
+  }
+}
+
+}  // namespace
+
+const std::vector<std::string>& bench_names() {
+  static const std::vector<std::string> names = {"env", "train"};
+  return names;
+}
+
+int bench_command(const BenchOptions& options) {
+  const std::vector<std::string>& names = options.names.empty() ? bench_names() : options.names;
+  for (const std::string& name : names) name == "env" ? run_env(options) : run_train(options);
+  return 0;
+}
+
+}  // namespace hotloop

@@ -1,0 +1,26 @@
+// The benchmarks behind `hotloop bench`: each measures windows after a warm-up and reports median, least and most.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "bench/env_bench.h"
+#include "train/config.h"
+
+namespace hotloop {
+
+struct BenchOptions {
+  std::vector<std::string> names;         // of bench_names(); empty: all
+  std::vector<Setting> settings;          // configuration keys laid over each benchmark's own
+  std::vector<std::string> command_line;  // as typed, for the results
+  std::string results = "bench/results";  // folder of <benchmark>.csv
+  double seconds = 2.0;                   // of one window
+};
+const std::vector<std::string>& bench_names();
+// Prints `name unit value` lines and appends them to the results. Returns the exit status.
+int bench_command(const BenchOptions& options);
+
+// A whole training, rollout to update, as `hotloop train` runs it (without writing files): steps/s end to end, host
+// work an iteration, and the time from the start of the process to the end of the first iteration.
+std::vector<BenchResult> bench_train(const TrainConfig& config, double seconds);
+
+}  // namespace hotloop
