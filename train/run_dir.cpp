@@ -143,7 +143,8 @@ fs::path resolve_checkpoint(const fs::path& argument, CheckpointChoice choice) {
     const fs::path parent = argument.has_parent_path() ? argument.parent_path() : fs::path(".");
     for (fs::directory_iterator it(parent, ignored), end; !ignored && it != end; it.increment(ignored))
       siblings.push_back((argument.has_parent_path() ? it->path() : it->path().filename()).string());
-    throw Error("no run or checkpoint '" + argument.string() + "'" + suggestion(argument.string(), siblings));
+    throw Error("no run or checkpoint '" + argument.string() + "'" +
+                (argument.empty() ? "" : suggestion(argument.string(), siblings)));
   }
   std::vector<std::string> names;
   if (choice != CheckpointChoice::latest) names.emplace_back(kBest);
