@@ -46,11 +46,16 @@ std::string file_name(const std::string& key) {
   return name;
 }
 
+std::string quoted(const fs::path& path) {
+  std::string text = "'";
+  return text.append(path.string()).append("'");
+}
+
 std::size_t byte_count(DType dtype, const Shape& shape, const fs::path& file) {
   std::size_t bytes = dtype_size(dtype);
   for (const std::int64_t n : shape)
     if (n < 0 || __builtin_mul_overflow(bytes, static_cast<std::size_t>(n), &bytes) || bytes >> 62)
-      throw Error("'" + file.string() + "': shape " + shape_text(shape) + " is negative or too large");
+      throw Error(quoted(file) + ": shape " + shape_text(shape) + " is negative or too large");
   return bytes;
 }
 
@@ -97,19 +102,19 @@ void write_folder(const TensorDict& td, const fs::path& dir, const std::string& 
 void check_replaceable(const fs::path& dir) {
   std::error_code error;
   if (!fs::exists(dir, error)) return;
-  if (!fs::is_directory(dir, error)) throw Error("tensordict: memmap: '" + dir.string() + "' is not a folder");
+  if (!fs::is_directory(dir, error)) throw Error("tensordict: memmap: " + quoted(dir) + " is not a folder");
   if (fs::is_empty(dir, error)) return;
   if (!fs::exists(dir / kMetaFile, error))
-    throw Error("tensordict: memmap: folder '" + dir.string() + "' is neither empty nor a TensorDict (no meta.json)");
+    throw Error("tensordict: memmap: folder " + quoted(dir) + " is neither empty nor a TensorDict (no meta.json)");
   for (const fs::directory_entry& entry : fs::directory_iterator(dir, error)) {
     const fs::path& path = entry.path();
     if (entry.is_directory() && !entry.is_symlink())
       check_replaceable(path);
     else if (path.filename() != kMetaFile && path.extension() != ".memmap")
-      throw Error("tensordict: memmap: folder '" + dir.string() + "' also holds '" + path.filename().string() +
+      throw Error("tensordict: memmap: folder " + quoted(dir) + " also holds '" + path.filename().string() +
                   "', which is no part of a TensorDict");
   }
-  if (error) throw Error("cannot read '" + dir.string() + "': " + error.message());
+  if (error) throw Error("cannot read " + quoted(dir) + ": " + error.message());
 }
 
 at::Tensor map_file(const fs::path& file, DType dtype, const Shape& shape, MapMode mode) {
@@ -118,7 +123,7 @@ at::Tensor map_file(const fs::path& file, DType dtype, const Shape& shape, MapMo
   if (bytes == 0) return at::empty(shape, options);
   const auto fail = [&](int error) -> void {
     const bool denied = mode == MapMode::shared && (error == EACCES || error == EROFS || error == EPERM);
-    throw Error("cannot map '" + file.string() + "': " + std::strerror(error) +
+    throw Error("cannot map " + quoted(file) + ": " + std::strerror(error) +
                 (denied ? " (MapMode::copy_on_write needs no write permission)" : ""));
   };
   const bool shared = mode == MapMode::shared;
@@ -135,7 +140,7 @@ at::Tensor map_file(const fs::path& file, DType dtype, const Shape& shape, MapMo
   ::close(fd);
   if (error) fail(error);
   if (!fits)
-    throw Error("'" + file.string() + "' has " + std::to_string(status.st_size) + " bytes, but meta.json says " +
+    throw Error(quoted(file) + " has " + std::to_string(status.st_size) + " bytes, but meta.json says " +
                 dtype_name(dtype) + shape_text(shape) + ", which is " + std::to_string(bytes));
   return at::from_blob(
       data, shape, [bytes](void* p) { ::munmap(p, bytes); }, options);
@@ -144,11 +149,11 @@ at::Tensor map_file(const fs::path& file, DType dtype, const Shape& shape, MapMo
 Json read_meta(const fs::path& dir) {
   const fs::path file = dir / kMetaFile;
   std::error_code error;
-  if (!fs::is_directory(dir, error)) throw Error("tensordict: load_memmap: '" + dir.string() + "' is not a folder");
+  if (!fs::is_directory(dir, error)) throw Error("tensordict: load_memmap: " + quoted(dir) + " is not a folder");
   if (!fs::exists(file, error))
-    throw Error("tensordict: load_memmap: '" + dir.string() + "' is no TensorDict folder (no meta.json)");
+    throw Error("tensordict: load_memmap: " + quoted(dir) + " is no TensorDict folder (no meta.json)");
   const Json meta = Json::parse(read_file(file, kMaxMetaBytes), nullptr, false);
-  const std::string name = "'" + file.string() + "'";
+  const std::string name = quoted(file);
   if (!meta.is_object()) throw Error(name + " is not a JSON object");
   const auto version = meta.find("_format_version");
   if (version != meta.end() && version->is_number_integer() && version->get<std::int64_t>() > kFormatVersion)
@@ -195,7 +200,7 @@ fs::path entry_path(const fs::path& dir, const std::string& key, const char* ext
 
 TensorDict read_folder(const fs::path& dir, MapMode mode, std::optional<at::Device> device) {
   const Json meta = read_meta(dir);
-  const std::string where = "'" + (dir / kMetaFile).string() + "'";
+  const std::string where = quoted(dir / kMetaFile);
   const auto batch = meta.find("shape");
   // a key of that name takes the place of the batch size in Python's files, which then is lost
   if (batch == meta.end()) throw Error(where + " has no batch size ('shape')");
