@@ -38,7 +38,7 @@ std::string today() {
   return text;
 }
 
-std::string quoted(const std::string& text) { return "\"" + text + "\""; }
+std::string csv_quoted(const std::string& text) { return "\"" + text + "\""; }
 
 // One row a result, with what it was measured on and by.
 void append_csv(const BenchOptions& options, const std::string& benchmark, Device device,
@@ -51,8 +51,8 @@ void append_csv(const BenchOptions& options, const std::string& benchmark, Devic
   const std::string card = device.is_cuda() ? cuda_device_info(device.index).name
                                             : first_line_of("sed -n 's/^model name.*: //p' /proc/cpuinfo");
   for (const BenchResult& r : results)
-    file.append(fmt::format("{},{},{},{},{},{},{},{:.6g},{:.6g},{:.6g},{:016x},,\n", today(), commit(), quoted(card),
-                            device.is_cuda() ? nvidia_driver_version() : "", quoted(command), r.name, r.unit, r.value,
+    file.append(fmt::format("{},{},{},{},{},{},{},{:.6g},{:.6g},{:.6g},{:016x},,\n", today(), commit(), csv_quoted(card),
+                            device.is_cuda() ? nvidia_driver_version() : "", csv_quoted(command), r.name, r.unit, r.value,
                             r.min, r.max, r.hash));
   file.flush();
 }

@@ -1,6 +1,6 @@
 # cmake --install: a tree that runs from anywhere, and a package that find_package(hotloop) finds.
 include(CMakePackageConfigHelpers)
-set(libraries hotloop_sim hotloop_data hotloop_train hotloop_generic hotloop_app)
+set(libraries hotloop_sim hotloop_data hotloop_train hotloop_generic hotloop_bench hotloop_app)
 set(package_dir lib/cmake/hotloop)
 
 install(TARGETS hotloop RUNTIME DESTINATION bin)
