@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/core/error.h"
 #include "tests/generic/trainer_run.h"
 #include "tests/temp_folder.h"
 #include "tests/train/device_data.h"
