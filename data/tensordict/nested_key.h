@@ -27,7 +27,8 @@ class NestedKey {
       if (part.find('/') != std::string_view::npos)
         throw Error("tensordict: key part '" + std::string(part) + "' holds '/', which separates nested keys");
       append(part);
-      path_ += (path_.empty() ? "" : "/") + std::string(part);
+      if (!path_.empty()) path_ += '/';
+      path_ += part;
     }
     if (parts_.empty()) throw Error("tensordict: a key needs at least one part");
   }
