@@ -12,19 +12,23 @@ struct Moments {
 };
 SIM_HD Moments operator+(const Moments& a, const Moments& b) { return {a.sum + b.sum, a.squares + b.squares}; }
 
-// Deviations from the mean so far: small numbers, so that the one-pass variance does not cancel.
+// What deviations are taken from: the mean so far, or a first value where there is none yet. Small numbers, so that the
+// one-pass variance does not cancel.
+SIM_HD double origin(double mean, double count, float first) { return count > 0 ? mean : static_cast<double>(first); }
+
 struct ObservationTerm {
   const float* x;
-  const double* mean;
+  const double* state;
   std::int64_t dim;
   SIM_HD Moments operator()(std::int64_t r, std::int64_t c) const {
-    const double d = static_cast<double>(x[r * dim + c]) - mean[c];
+    const double d = static_cast<double>(x[r * dim + c]) - origin(state[c], state[2 * dim], x[c]);
     return {d, d * d};
   }
 };
 
-// Merges n values with the given moments about `mean` into (mean, m2, count).
-SIM_HD void merge(double& mean, double& m2, double count, double n, const Moments& batch) {
+// Merges n values, the first of which is `first`, with the given moments about origin() into (mean, m2, count).
+SIM_HD void merge(double& mean, double& m2, double count, double n, const Moments& batch, float first) {
+  mean = origin(mean, count, first);
   const double delta = batch.sum / n;  // mean of the batch minus the old mean
   const double batch_m2 = batch.squares - batch.sum * delta;
   const double total = count + n;
@@ -36,8 +40,11 @@ struct MergeObservationOp {
   std::int64_t dim;
   double rows;
   const Moments* batch;
+  const float* x;
   double* state;  // mean [dim], m2 [dim], count
-  SIM_HD void operator()(std::int64_t c) const { merge(state[c], state[dim + c], state[2 * dim], rows, batch[c]); }
+  SIM_HD void operator()(std::int64_t c) const {
+    merge(state[c], state[dim + c], state[2 * dim], rows, batch[c], x[c]);
+  }
 };
 
 struct AddCountOp {
@@ -91,7 +98,7 @@ struct ReturnTerm {
   const float* x;
   const double* state;
   SIM_HD Moments operator()(std::int64_t i) const {
-    const double d = static_cast<double>(x[i]) - state[0];
+    const double d = static_cast<double>(x[i]) - origin(state[0], state[2], x[0]);
     return {d, d * d};
   }
 };
@@ -99,11 +106,12 @@ struct ReturnTerm {
 struct MergeReturnOp {
   double n;
   const Moments* batch;
+  const float* x;
   double* state;
   float* scale;
   SIM_HD void operator()(std::int64_t) const {
     if (n > 0) {
-      merge(state[0], state[1], state[2], n, *batch);
+      merge(state[0], state[1], state[2], n, *batch, x[0]);
       state[2] += n;
     }
     *scale = state[2] > 0 ? static_cast<float>(1.0 / sqrt(state[1] / state[2] + 1e-8)) : 1.0f;
@@ -141,7 +149,7 @@ void ObservationNormalizer::update(const Exec& exec, std::int64_t rows, const fl
   Moments* batch = moments(scratch_);
   column_sum(exec, rows, dim_, ObservationTerm{in, state_.data(), dim_}, batch + dim_, batch);
   const auto n = static_cast<double>(rows);
-  parallel_for(exec, dim_, MergeObservationOp{dim_, n, batch, state_.data()});
+  parallel_for(exec, dim_, MergeObservationOp{dim_, n, batch, in, state_.data()});
   parallel_for(exec, 1, AddCountOp{state_.data() + 2 * dim_, n});
   refresh(exec);
 }
@@ -161,7 +169,7 @@ RewardNormalizer::RewardNormalizer(Device device, std::int64_t num_envs, std::in
 }
 
 void RewardNormalizer::refresh(const Exec& exec) {
-  parallel_for(exec, 1, MergeReturnOp{0.0, nullptr, state_.data(), scale_.data()});
+  parallel_for(exec, 1, MergeReturnOp{0.0, nullptr, nullptr, state_.data(), scale_.data()});
 }
 
 void RewardNormalizer::update(const Exec& exec, const float* reward, const std::uint8_t* terminated,
@@ -172,7 +180,7 @@ void RewardNormalizer::update(const Exec& exec, const float* reward, const std::
                           running_.data(), discounted_.data()});
   Moments* batch = moments(scratch_);
   tree_sum(exec, n, ReturnTerm{discounted_.data(), state_.data()}, batch + 1, batch);
-  parallel_for(exec, 1, MergeReturnOp{static_cast<double>(n), batch, state_.data(), scale_.data()});
+  parallel_for(exec, 1, MergeReturnOp{static_cast<double>(n), batch, discounted_.data(), state_.data(), scale_.data()});
 }
 
 }  // namespace hotloop

@@ -103,15 +103,15 @@ TEST(Training, OtherSeedsDiffer) {
 TEST(Training, ThreadsDoNotReachTheBits) {
   for (const char* task : {"CartPole-v1", "Pendulum-v1", "SpringChain-v0"}) {
     TrainConfig c = small_config(task);
-    c.num_envs = 700;  // enough worlds for the threads to share
+    c.num_envs = 400;  // enough worlds for the threads to share
     c.num_shards = 4;
     c.normalize_observation = c.normalize_reward = true;
     c.num_threads = 1;
-    const Trace one = train(c, kCpu, 5);
+    const Trace one = train(c, kCpu, 3);
     for (const std::int64_t threads : {2, 3}) {
       SCOPED_TRACE(std::string(task) + ", threads " + std::to_string(threads));
       c.num_threads = threads;
-      expect_same_bits(one, train(c, kCpu, 5));
+      expect_same_bits(one, train(c, kCpu, 3));
     }
   }
 }
