@@ -25,6 +25,7 @@ export -f one
 export program folder device
 
 tasks=$(basename -s .toml assets/configs/*.toml)
+# shellcheck disable=SC2016 # the inner shell expands its arguments
 for task in $tasks; do for seed in 1 2 3 4 5; do echo "$task $seed"; done; done |
   xargs -P "$parallel" -L 1 bash -c 'one "$0" "$1"' | sort | tee "$folder/rows"
 
