@@ -94,6 +94,8 @@ endif()
 if(HOTLOOP_SANITIZE)
   target_compile_options(hotloop_build INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(hotloop_build INTERFACE -fsanitize=address,undefined)
+  target_sources(hotloop_build INTERFACE "$<BUILD_INTERFACE:$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:\
+${PROJECT_SOURCE_DIR}/cmake/sanitizer_defaults.cpp>>")
 endif()
 target_include_directories(hotloop_build INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
   $<INSTALL_INTERFACE:include/hotloop>)

@@ -35,7 +35,8 @@ std::vector<Leaf> lay_out(const std::vector<LeafSpec>& specs, std::size_t& total
         leaf.bytes > (std::size_t{1} << 62))
       throw Error("arena: '" + spec.name + "' is too large");
     leaf.offset = total;
-    total += (leaf.bytes + kLeafAlignment - 1) / kLeafAlignment * kLeafAlignment;
+    const std::size_t padded = (leaf.bytes + kLeafAlignment - 1) / kLeafAlignment * kLeafAlignment;
+    if (__builtin_add_overflow(total, padded, &total)) throw Error("arena: too large from '" + spec.name + "' on");
     const auto same = [&](const Leaf& l) { return l.name == leaf.name; };
     if (std::any_of(leaves.begin(), leaves.end(), same)) throw Error("arena: '" + spec.name + "' is there twice");
     leaves.push_back(std::move(leaf));

@@ -32,6 +32,9 @@ TEST(Arena, RefusesRepeatedAndOverflowingLeaves) {
   EXPECT_THROW(Arena({}, {{"a", DType::f32, {1}}, {"a", DType::f32, {1}}}), Error);
   EXPECT_THROW(Arena({}, {{"a", DType::f32, {1LL << 40, 1LL << 40}}}), Error);
   EXPECT_THROW(Arena({}, {{"a", DType::f32, {-1}}}), Error);
+  std::vector<LeafSpec> quarters;  // each fits, their sum is 2^64 bytes
+  for (const char* name : {"a", "b", "c", "d"}) quarters.push_back({name, DType::u8, {1LL << 62}});
+  EXPECT_THROW(Arena({}, quarters), Error);
 }
 
 }  // namespace
