@@ -17,6 +17,7 @@
 #include "sim/core/error.h"
 #include "sim/core/thread_pool.h"
 #include "sim/core/version.h"
+#include "train/network.h"
 #include "train/nvml.h"
 
 namespace hotloop {
@@ -155,6 +156,10 @@ Json library_facts(Json& advice) {
       {"cuBLAS", {"libcublas.so.13"}, true, "the GPU"},
       {"NCCL", {"libnccl.so.2"}, true, "several GPUs"},
       {"NVML", {"libnvidia-ml.so.1"}, true, "GPU utilisation in the metrics; part of the driver"}};
+  try {
+    load_generic();         // it alone knows where this build has LibTorch
+  } catch (const Error&) {  // LibTorch is not found, then
+  }
   Json found;
   for (const Library& library : libraries) {
     const std::string path = loaded_path(library.files);
@@ -167,9 +172,8 @@ Json library_facts(Json& advice) {
 
 Json examine() {
   Json advice = Json::array(), report;
-  report["hotloop"] = {{"version", version()},
-                       {"compiler", "g++ " __VERSION__},
-                       {"backends", built_with_cuda() ? "cpu cuda" : "cpu"}};
+  report["hotloop"] = {
+      {"version", version()}, {"compiler", "g++ " __VERSION__}, {"backends", built_with_cuda() ? "cpu cuda" : "cpu"}};
   report["machine"] = system_facts();
   report["cpu"] = cpu_facts(advice);
   report["memory"] = memory_facts();

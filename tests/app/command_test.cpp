@@ -59,6 +59,7 @@ TEST(Command, DoctorReportsTheMachine) {
     EXPECT_TRUE(report.contains(key)) << key;
   EXPECT_GE(report["cpu"]["cores"], 1);
   EXPECT_NE(report["assets"], "not found");
+  EXPECT_NE(report["libraries"]["LibTorch"], "not found");
   const ProgramResult text = run_program({"doctor"}, ".", 60);
   EXPECT_EQ(text.status, 0);
   EXPECT_NE(text.out.find("LibTorch"), std::string::npos);
