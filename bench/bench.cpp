@@ -51,9 +51,9 @@ void append_csv(const BenchOptions& options, const std::string& benchmark, Devic
   const std::string card = device.is_cuda() ? cuda_device_info(device.index).name
                                             : first_line_of("sed -n 's/^model name.*: //p' /proc/cpuinfo");
   for (const BenchResult& r : results)
-    file.append(fmt::format("{},{},{},{},{},{},{},{:.6g},{:.6g},{:.6g},{:016x},,\n", today(), commit(), csv_quoted(card),
-                            device.is_cuda() ? nvidia_driver_version() : "", csv_quoted(command), r.name, r.unit, r.value,
-                            r.min, r.max, r.hash));
+    file.append(fmt::format("{},{},{},{},{},{},{},{:.6g},{:.6g},{:.6g},{:016x},,\n", today(), commit(),
+                            csv_quoted(card), device.is_cuda() ? nvidia_driver_version() : "", csv_quoted(command),
+                            r.name, r.unit, r.value, r.min, r.max, r.hash));
   file.flush();
 }
 
