@@ -20,6 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kRuns = "runs";
 constexpr const char* kLock = ".lock";
 constexpr const char* kCheckpoints = "checkpoints";
 constexpr const char* kLatest = "latest.safetensors";
@@ -41,14 +42,25 @@ void refuse_unless_empty(const fs::path& folder) {
                 " or another --run-dir");
 }
 
+// `folder` and those above it that do not exist, deepest first.
+std::vector<fs::path> missing_folders(const fs::path& folder) {
+  std::vector<fs::path> missing;
+  std::error_code ignored;
+  for (fs::path p = folder; !p.empty() && !fs::exists(p, ignored); p = p.parent_path()) {
+    missing.push_back(p);
+    if (p == p.parent_path()) break;
+  }
+  return missing;
+}
+
 // Two runs started in one second must not meet, so a folder that is there gets "-2" and so on.
 fs::path new_default_folder(const std::string& task, const std::string& exp_name, std::int64_t seed) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto unix_time = std::chrono::duration_cast<std::chrono::seconds>(now).count();
-  make_folder("runs");
+  make_folder(kRuns);
   const std::string name = task + "__" + exp_name + "__" + std::to_string(seed) + "__" + std::to_string(unix_time);
   for (int i = 1;; ++i) {
-    const fs::path path = fs::path("runs") / (i == 1 ? name : name + "-" + std::to_string(i));
+    const fs::path path = fs::path(kRuns) / (i == 1 ? name : name + "-" + std::to_string(i));
     std::error_code reason;
     if (fs::create_directory(path, reason)) return path;
     if (reason) throw_file_error(path, reason.value());
@@ -82,6 +94,39 @@ std::string checkpoint_name(std::int64_t iteration) {
 
 }  // namespace
 
+// Removes a run that came to nothing: the files a run writes, then the folders that were made for it. What another
+// program has put there stays.
+class RunDir::Discard {
+ public:
+  explicit Discard(std::vector<fs::path> made) : made_(std::move(made)) {}
+  // Once this process alone writes there.
+  void own(const fs::path& folder) { folder_ = folder; }
+  ~Discard() {
+    std::error_code ignored;
+    std::vector<fs::path> ours;
+    for (fs::directory_iterator it(folder_, ignored), end; !ignored && it != end; it.increment(ignored))
+      if (is_of_a_run(it->path())) ours.push_back(it->path());
+    for (const fs::path& path : ours) fs::remove(path, ignored);
+    for (const fs::path& path : made_) fs::remove(path, ignored);  // fails where something is left in it
+  }
+  Discard(const Discard&) = delete;
+  Discard& operator=(const Discard&) = delete;
+
+ private:
+  static bool is_of_a_run(const fs::path& path) {
+    const std::string name = path.filename().string();
+    for (const char* known :
+         {kLock, kCheckpoints, "config.toml", "machine.json", "metrics.csv", "metrics.jsonl", "performance.csv"})
+      if (name == known) return true;
+    return name.starts_with("events.out.tfevents.") || is_temporary(path);
+  }
+
+  fs::path folder_;             // empty: nothing in it is ours
+  std::vector<fs::path> made_;  // deepest first
+};
+
+void RunDir::Deleter::operator()(Discard* discard) const { delete discard; }
+
 RunDir::RunDir(fs::path path, std::int64_t keep_checkpoints)
     : path_(std::move(path)), keep_(std::max<std::int64_t>(1, keep_checkpoints)), lock_(lock_folder(path_)) {
   remove_temporaries(path_);
@@ -90,11 +135,19 @@ RunDir::RunDir(fs::path path, std::int64_t keep_checkpoints)
 
 RunDir RunDir::create(const fs::path& path, const std::string& task, const std::string& exp_name, std::int64_t seed,
                       std::int64_t keep_checkpoints) {
-  if (path.empty()) return RunDir(new_default_folder(task, exp_name, seed), keep_checkpoints);
-  make_folder(path);
-  refuse_unless_empty(path);  // before the lock, so that a folder of something else gets no file of ours
-  RunDir run(path, keep_checkpoints);
-  refuse_unless_empty(path);  // again: another process may have been quicker
+  std::vector<fs::path> made = missing_folders(path.empty() ? kRuns : path);
+  fs::path folder = path;
+  if (path.empty()) {
+    folder = new_default_folder(task, exp_name, seed);
+    made.insert(made.begin(), folder);
+  }
+  DiscardPointer discard(new Discard(std::move(made)));
+  make_folder(folder);
+  refuse_unless_empty(folder);  // before the lock, so that a folder of something else gets no file of ours
+  RunDir run(folder, keep_checkpoints);
+  refuse_unless_empty(folder);  // again: another process may have been quicker
+  discard->own(folder);
+  run.discard_ = std::move(discard);
   return run;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,10 @@ class RunDir {
   // Goes on in the folder of an earlier run. Error if there is none, or it belongs to a running training.
   static RunDir resume(const std::filesystem::path& path, std::int64_t keep_checkpoints);
 
+  // Called once something was trained. A new run that ends before that takes with it what create() has made, so that
+  // the same command can be given again.
+  void keep() { discard_.reset(); }
+
   const std::filesystem::path& path() const { return path_; }
   // A file of the run, replaced in one step: "config.toml", "machine.json".
   void write(const std::string& name, std::string_view text) const { write_file(path_ / name, text); }
@@ -38,12 +43,18 @@ class RunDir {
   void latest_is_best() const;
 
  private:
+  class Discard;
+  struct Deleter {
+    void operator()(Discard* discard) const;
+  };
+  using DiscardPointer = std::unique_ptr<Discard, Deleter>;
   RunDir(std::filesystem::path path, std::int64_t keep_checkpoints);
   void rotate(std::int64_t newest) const;
 
   std::filesystem::path path_;
   std::int64_t keep_;
   detail::Descriptor lock_;
+  DiscardPointer discard_;  // after lock_: the folder is still held while it is emptied
 };
 
 enum class CheckpointChoice : std::uint8_t { latest, best, best_or_latest };

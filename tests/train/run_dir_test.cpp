@@ -75,7 +75,11 @@ TEST(RunDir, AFolderInUseOrFullOrForbiddenIsRefused) {
     EXPECT_EQ(error_text([&] { RunDir::resume(path, 3); }),
               "run folder '" + path.string() + "' is in use by another training");
   }
-  { create(path).write("config.toml", ""); }  // nothing was in it: an aborted start is no run
+  {
+    RunDir run = create(path);  // nothing was in it: an aborted start is no run
+    run.write("config.toml", "");
+    run.keep();
+  }
   EXPECT_EQ(error_text([&] { create(path); }),
             "run folder '" + path.string() + "' exists; use --resume " + path.string() + " or another --run-dir");
   RunDir::resume(path, 3);
@@ -84,6 +88,29 @@ TEST(RunDir, AFolderInUseOrFullOrForbiddenIsRefused) {
   EXPECT_EQ(error_text([&] { RunDir::resume(folder / "none", 3); }),
             "no run folder '" + (folder / "none").string() + "' to resume");
   EXPECT_FALSE(fs::exists(folder / "none"));
+}
+
+TEST(RunDir, ARunThatTrainedNothingLeavesNoTrace) {
+  const TempFolder folder;
+  make_folder(folder / "empty");
+  for (const char* name : {"a/b/run", "empty"}) {
+    const RunDir run = create(folder / name);
+    for (const char* file : {"config.toml", "machine.json", "metrics.csv", "events.out.tfevents.1.host.2"})
+      run.write(file, "x");
+  }
+  EXPECT_EQ(names_in(folder.path()), std::set<std::string>{"empty"});
+  EXPECT_EQ(names_in(folder / "empty"), std::set<std::string>{});
+  {
+    const RunDir run = create(folder / "c/run");
+    run.write("config.toml", "x");
+    write_file(folder / "c/run/thesis.tex", "theirs");
+  }
+  EXPECT_EQ(names_in(folder / "c/run"), std::set<std::string>{"thesis.tex"});
+  const WorkingFolder here(folder.path());
+  { create(""); }
+  EXPECT_FALSE(fs::exists("runs"));
+  { create("").keep(); }
+  EXPECT_FALSE(fs::is_empty("runs"));
 }
 
 TEST(RunDir, AForeignFolderStaysAsItIs) {
