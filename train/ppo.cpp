@@ -1,10 +1,16 @@
 #include "train/ppo.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstring>
+#include <new>
 #include <thread>
 
 #include "sim/core/error.h"
+#include "sim/core/host_memory.h"
+#include "train/config_value.h"
 #include "train/net_ops.h"
 
 namespace hotloop {
@@ -24,6 +30,23 @@ std::int64_t minibatch_rows(const TrainConfig& c) { return c.num_envs * c.num_st
 
 // A GPU runs a minibatch whole; on the CPU the shards are what threads share.
 std::int64_t shards(const TrainConfig& c, Device device) { return device.is_cuda() ? 1 : c.num_shards; }
+
+// Parameters, their gradients (one set a shard) and Adam's two moments.
+double parameter_bytes(const PolicySpec& policy, std::int64_t shard_count) {
+  return 4.0 * static_cast<double>(policy.num_parameters) * static_cast<double>(3 + shard_count);
+}
+
+// A checkpoint whose checksum fits can still be another program's or a damaged run's.
+void check_control(const std::string& file, const Control& control, const TrainConfig& config) {
+  const double updates = static_cast<double>(control.iteration) * static_cast<double>(config.update_epochs) *
+                         static_cast<double>(config.num_minibatches);
+  if (control.iteration < 0) throw Error(fmt::format("{}: control: iteration {} is negative", file, control.iteration));
+  if (control.adam_step < 0 || static_cast<double>(control.adam_step) > updates)
+    throw Error(fmt::format("{}: control: adam_step {}: must be in [0, {:.0f}] after iteration {}", file,
+                            control.adam_step, updates, control.iteration));
+  if (!(control.learning_rate >= 0 && control.learning_rate <= 10))
+    throw Error(fmt::format("{}: control: learning_rate {}: must be in [0, 10]", file, control.learning_rate));
+}
 
 }  // namespace
 
@@ -96,20 +119,42 @@ PpoTrainer::PpoTrainer(const TrainConfig& config, const EnvEntry& env, Device de
       ring_(device) {
   if (config_.capture == "on" && !device.is_cuda())
     throw Error("capture on: needs a CUDA device, this run is on the CPU");
+  // what this process holds when it fails comes back when it leaves: of a card, count on the whole
+  const double usable = device.is_cuda() ? static_cast<double>(cuda_device_info(device.index).total_bytes)
+                                         : static_cast<double>(available_memory());
   try {
+    if (!device.is_cuda()) check_memory();
     allocate();
   } catch (const OutOfMemory& e) {
-    const double per_env = static_cast<double>(Arena::required(rollout_leaves(policy_, config_.num_steps, 1))) * 3;
-    std::string fit;
-    if (device.is_cuda()) {
-      // what this process holds already comes back when it leaves: count on the whole card, less a part for the rest
-      const auto total = static_cast<double>(cuda_device_info(device.index).total_bytes);
-      fit = "; about " + std::to_string(static_cast<std::int64_t>(0.9 * total / per_env)) + " would fit";
-    }
-    throw Error("num_envs " + std::to_string(config_.num_envs) + " x num_steps " + std::to_string(config_.num_steps) +
-                ": " + e.what() + fit);
+    refuse_size(e.what(), usable);
+  } catch (const std::bad_alloc&) {
+    refuse_size(device.str() + ": out of memory", usable);
   }
   begin_run();
+}
+
+// On the CPU, before seconds go into filling what is there: the least that a run takes.
+void PpoTrainer::check_memory() const {
+  const auto needed =
+      static_cast<double>(Arena::required(rollout_leaves(policy_, config_.num_steps, config_.num_envs))) +
+      parameter_bytes(policy_, config_.num_shards);
+  const auto available = static_cast<double>(available_memory());
+  if (needed > available)
+    throw OutOfMemory(
+        fmt::format("cpu: out of memory: {:.0f} MB needed, {:.0f} MB free", 1e-6 * needed, 1e-6 * available));
+}
+
+void PpoTrainer::refuse_size(const std::string& reason, double usable_bytes) const {
+  // rollout, its minibatches and the activations of the networks take about three times the rollout alone; a tenth is
+  // left for everything else
+  const double per_env = 3 * static_cast<double>(Arena::required(rollout_leaves(policy_, config_.num_steps, 1)));
+  const double left = 0.9 * usable_bytes - parameter_bytes(policy_, shards(config_, exec_.device));
+  if (left < per_env)
+    throw Error(fmt::format("hidden_sizes {}: {}; the network has {} parameters", toml_text(config_.hidden_sizes),
+                            reason, policy_.num_parameters));
+  const auto fit = std::min(static_cast<std::int64_t>(left / per_env), std::max<std::int64_t>(1, config_.num_envs / 2));
+  throw Error(fmt::format("num_envs {} x num_steps {}: {}; about {} environments would fit", config_.num_envs,
+                          config_.num_steps, reason, fit));
 }
 
 PpoTrainer::~PpoTrainer() {
@@ -429,6 +474,9 @@ Snapshot PpoTrainer::save() {
 void PpoTrainer::load(const Safetensors& file) {
   const std::vector<StateTensor> list = state();
   for (const StateTensor& s : list) file.get(s.name, s.dtype, s.shape);
+  Control control;
+  std::memcpy(&control, file.get("control").bytes.data(), sizeof control);
+  check_control(file.name(), control, config_);
   for (const StateTensor& s : list) {
     const NamedTensor& t = file.get(s.name);
     copy_async(exec_, s.data, exec_.device, t.bytes.data(), {}, t.bytes.size());
@@ -436,11 +484,7 @@ void PpoTrainer::load(const Safetensors& file) {
   if (normalizer_) normalizer_->refresh(exec_);
   if (reward_normalizer_) reward_normalizer_->refresh(exec_);
   network_->parameters_changed(exec_);
-  Control control;
-  copy_async(exec_, &control, {}, control_.data(), exec_.device, sizeof control);
   synchronize(exec_);
-  if (control.iteration < 0)
-    throw Error(file.name() + ": control: iteration " + std::to_string(control.iteration) + " is negative");
   ring_.clear();
   enqueued_ = delivered_ = control.iteration;
 }

@@ -7,11 +7,15 @@
 
 #include "sim/core/cuda_check.h"
 #include "sim/core/error.h"
+#include "sim/core/host_memory.h"
 
 namespace hotloop {
 namespace {
 
 constexpr std::size_t kAlignment = 256;
+// Linux promises more memory than there is and ends the process that touches it: a block from this size on is asked
+// for only where it is there.
+constexpr std::size_t kLargeBlock = std::size_t{1} << 24;
 
 std::string megabytes(std::size_t bytes) { return std::to_string(bytes / 1000000) + " MB"; }
 
@@ -146,6 +150,11 @@ Memory::Memory(Device device, std::size_t bytes, Kind kind) : device_(device), k
   }
 #endif
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  if (bytes >= kLargeBlock) {
+    const std::uint64_t available = available_memory();
+    if (available < bytes)
+      throw OutOfMemory("cpu: out of memory: " + megabytes(bytes) + " asked for, " + megabytes(available) + " free");
+  }
   void* p = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded);
   if (p == nullptr) throw OutOfMemory("cpu: out of memory: " + megabytes(bytes) + " asked for");
   std::memset(p, 0, rounded);
