@@ -1,15 +1,20 @@
 #include "train/checkpoint.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "sim/core/error.h"
+#include "sim/core/registry.h"
 #include "sim/core/version.h"
 
 namespace hotloop {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 60;
 
 json counters_json(const RunCounters& c) {
   return {{"iteration", c.iteration},
@@ -23,18 +28,33 @@ json counters_json(const RunCounters& c) {
           {"window_episodes", c.window_episodes}};
 }
 
+// The library would turn 1.5, -1 or 1e30 into some whole number.
+template <class T>
+T count_from(const json& value) {
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMaxCount) throw Error(value.dump() + " is no count");
+  return static_cast<T>(value.get<std::uint64_t>());
+}
+
 RunCounters counters_from(const json& j) {
+  const auto count = [&](const char* name) { return count_from<std::int64_t>(j.at(name)); };
   RunCounters c;
-  j.at("iteration").get_to(c.iteration);
-  j.at("global_step").get_to(c.global_step);
-  j.at("episodes").get_to(c.episodes);
-  j.at("non_finite_worlds").get_to(c.non_finite_worlds);
-  j.at("epochs").get_to(c.epochs);
+  c.iteration = count("iteration");
+  c.global_step = count("global_step");
+  c.episodes = count("episodes");
+  c.non_finite_worlds = count("non_finite_worlds");
+  c.epochs = count("epochs");
   j.at("best_return").get_to(c.best_return);
   j.at("window_return_sum").get_to(c.window_return_sum);
   j.at("window_length_sum").get_to(c.window_length_sum);
-  j.at("window_episodes").get_to(c.window_episodes);
+  c.window_episodes = count("window_episodes");
   return c;
+}
+
+FileOffsets offsets_from(const json& j) {
+  if (!j.is_object()) throw Error("metric_files is no table");
+  FileOffsets offsets;
+  for (const auto& [name, bytes] : j.items()) offsets[name] = count_from<std::uint64_t>(bytes);
+  return offsets;
 }
 
 }  // namespace
@@ -61,30 +81,50 @@ Safetensors read_checkpoint(const std::filesystem::path& path) {
 
 CheckpointInfo checkpoint_info(const Safetensors& file) {
   CheckpointInfo info;
+  const std::string &counters = file.metadata_value("counters"), &offsets = file.metadata_value("metric_files"),
+                    &config = file.metadata_value("config");
   try {
-    info.counters = counters_from(json::parse(file.metadata_value("counters")));
-    info.offsets = json::parse(file.metadata_value("metric_files")).get<FileOffsets>();
+    info.counters = counters_from(json::parse(counters));
+    info.offsets = offsets_from(json::parse(offsets));
   } catch (const json::exception&) {
     throw Error(file.name() + ": counters of the run are damaged");
+  } catch (const Error& e) {
+    throw Error(file.name() + ": counters of the run: " + e.what());
   }
-  if (info.counters.iteration < 0) throw Error(file.name() + ": counters: iteration is negative");
-  info.config = resolve_settings(parse_settings(file.metadata_value("config"), file.name() + " (config)"));
+  info.config = resolve_settings(parse_settings(config, file.name() + " (config)"));
+  try {
+    validate(info.config, find_environment(info.config.task).spec.action);
+  } catch (const Error& e) {
+    throw Error(file.name() + " (config): " + e.what());
+  }
+  const std::int64_t rollout = info.config.num_envs * info.config.num_steps;
+  if (info.counters.global_step % rollout != 0 || info.counters.global_step / rollout != info.counters.iteration)
+    throw Error(fmt::format("{}: counters of the run: {} iterations of {} x {} steps are not {} steps", file.name(),
+                            info.counters.iteration, info.config.num_envs, info.config.num_steps,
+                            info.counters.global_step));
   return info;
+}
+
+void check_policy(const Safetensors& file, const PolicySpec& policy) {
+  for (const ParameterSpec& p : policy.parameters) file.get(p.name, DType::f32, p.shape);
+  if (!policy.normalize_observation) return;
+  for (const char* part : {"mean", "sum_squares"})
+    file.get(std::string("observation_normalizer.") + part, DType::f64, {policy.obs_dim});
+  file.get("observation_normalizer.count", DType::f64, {1});
 }
 
 void load_policy(const Safetensors& file, const Exec& exec, PolicyNet& net) {
   const PolicySpec& policy = net.policy();
+  check_policy(file, policy);
   std::vector<float> parameters(static_cast<std::size_t>(policy.num_parameters), 0.0f);
   for (const ParameterSpec& p : policy.parameters) {
-    const NamedTensor& t = file.get(p.name, DType::f32, p.shape);
+    const NamedTensor& t = file.get(p.name);
     std::memcpy(&parameters[static_cast<std::size_t>(p.offset)], t.bytes.data(), t.bytes.size());
   }
   std::vector<double> normalizer;
   if (policy.normalize_observation) {
     for (const char* part : {"mean", "sum_squares", "count"}) {
       const std::string name = std::string("observation_normalizer.") + part;
-      const bool count = std::strcmp(part, "count") == 0;
-      file.get(name, DType::f64, {count ? 1 : policy.obs_dim});
       const std::vector<double> values = file.values<double>(name);
       normalizer.insert(normalizer.end(), values.begin(), values.end());
     }

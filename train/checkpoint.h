@@ -37,6 +37,9 @@ CheckpointInfo checkpoint_info(const Safetensors& file);
 // Reads and checks a checkpoint file.
 Safetensors read_checkpoint(const std::filesystem::path& path);
 
+// Error naming the tensor that `policy` needs and the checkpoint lacks, or has in another shape.
+void check_policy(const Safetensors& file, const PolicySpec& policy);
+
 // The policy of a checkpoint, onto net's device. Error naming the tensor that does not fit.
 void load_policy(const Safetensors& file, const Exec& exec, PolicyNet& net);
 

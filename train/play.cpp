@@ -19,6 +19,7 @@ int play_command(const PlayOptions& options) {
   const CheckpointInfo info = checkpoint_info(file);
   const EnvEntry& env = find_environment(info.config.task);
   const PolicySpec policy = make_policy_spec(info.config, env.spec);
+  check_policy(file, policy);  // before memory is asked for as the file's configuration says
   const Device device = parse_device(options.device);
   ThreadPool pool(static_cast<int>(info.config.num_threads));
   const StreamHandle stream(device);
