@@ -82,7 +82,7 @@ void visit_run_keys(Config& c, Visitor&& v) {
   v("total_timesteps", c.total_timesteps,
     KeyRule{.low = 1,
             .high = 1e15,
-            .help = "environment steps in all",
+            .help = "environment steps in all, rounded up to whole rollouts",
             .aliases = {"n_timesteps", "max_frames"},
             .may_change = true});
   v("run_dir", c.run_dir, KeyRule{.help = "folder of the run; default runs/<task>__<exp_name>__<seed>__<time>"});

@@ -5,11 +5,14 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <map>
 #include <optional>
 
 #include "sim/core/error.h"
 #include "train/checkpoint.h"
 #include "train/commands.h"
+#include "train/config_value.h"
 #include "train/evaluate.h"
 #include "train/machine.h"
 #include "train/nvml.h"
@@ -30,7 +33,7 @@ class SignalScope {
     signal_received = 0;
     struct sigaction action {};
     action.sa_handler = on_signal;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
     sigaction(SIGINT, &action, &old_int_);
     sigaction(SIGTERM, &action, &old_term_);
   }
@@ -104,16 +107,20 @@ TrainRun::TrainRun(const TrainConfig& config, const TrainOptions& options, Devic
       total_iterations_(num_iterations(config)),
       steps_per_iteration_(config.num_envs * config.num_steps),
       quiet_(options.quiet) {
-  config_.run_dir = folder_.path().string();
+  // the configuration in the folder is what the run is, not where: given to `hotloop train` it starts another like it
+  config_.run_dir.clear();
   if (from) {
     const CheckpointInfo info = checkpoint_info(*from);
     trainer_.load(*from);
+    if (trainer_.enqueued() != info.counters.iteration)
+      throw Error(fmt::format("{}: control: iteration {}, but the run's counters say {}", from->name(),
+                              trainer_.enqueued(), info.counters.iteration));
     counters_ = info.counters;
+    saved_ = counters_.iteration;
     metrics_.emplace(folder_.path(), info.offsets);
   } else {
     metrics_.emplace(folder_.path());
   }
-  saved_ = counters_.iteration;
   first_step_ = counters_.global_step;
   folder_.write("config.toml", to_toml(config_));
   folder_.write("machine.json", describe_machine(options.command_line, device));
@@ -122,6 +129,7 @@ TrainRun::TrainRun(const TrainConfig& config, const TrainOptions& options, Devic
   progress_.message(fmt::format("{} on {}: {} worlds x {} steps, {} parameters, generic road, {}, run folder {}",
                                 config.task, device.str(), config.num_envs, config.num_steps,
                                 trainer_.policy().num_parameters, config.precision, folder_.path().string()));
+  if (!options.sources.empty()) progress_.message(fmt::format("configuration: {}", fmt::join(options.sources, ", ")));
 }
 
 // Whether the loop must stand still once `iteration` iterations are done.
@@ -131,6 +139,7 @@ bool TrainRun::boundary(std::int64_t iteration) const {
 }
 
 void TrainRun::deliver(const IterationMetrics& m) {
+  folder_.keep();
   counters_.iteration = m.iteration;
   counters_.global_step = m.iteration * steps_per_iteration_;
   counters_.episodes += m.episodes.episodes;
@@ -228,6 +237,7 @@ void TrainRun::checkpoint() {
   const Snapshot snapshot = trainer_.save();
   folder_.save_checkpoint(counters_.iteration, snapshot.tensors,
                           checkpoint_metadata({config_, counters_, metrics_->offsets()}));
+  folder_.keep();
   saved_ = counters_.iteration;
   evaluation_seconds_ += std::chrono::duration<double>(Clock::now() - before).count();
 }
@@ -241,7 +251,6 @@ void TrainRun::settle() {
 }
 
 int TrainRun::run() {
-  const SignalScope signals;
   evaluated_ = counters_.iteration;  // a checkpoint was written after the evaluation of its iteration
   while (counters_.iteration < total_iterations_ && signal_received == 0) {
     const double before = thread_seconds();
@@ -266,18 +275,37 @@ int TrainRun::run() {
   return 0;
 }
 
+// The newest checkpoint of run folder `run`, of the same run as `config`; nothing for a new run.
+std::optional<Safetensors> resumed_checkpoint(const TrainConfig& config, const std::string& run) {
+  namespace fs = std::filesystem;
+  if (run.empty()) return std::nullopt;
+  std::error_code ignored;
+  if (!fs::exists(fs::path(run) / "latest.safetensors", ignored))
+    throw Error(fmt::format("run folder '{}' holds no checkpoint yet; start the run anew with: hotloop train {}", run,
+                            (fs::path(run) / "config.toml").string()));
+  Safetensors file = read_checkpoint(resolve_checkpoint(run, CheckpointChoice::latest));
+  const TrainConfig saved = checkpoint_info(file).config;
+  std::map<std::string, std::string> kept;
+  visit_config(saved, [&](const char* name, const auto& value, const KeyRule& rule) {
+    if (!rule.may_change && name != std::string("run_dir")) kept[name] = toml_text(value);
+  });
+  visit_config(config, [&](const char* name, const auto& value, const KeyRule&) {
+    const auto was = kept.find(name);
+    if (was != kept.end() && was->second != toml_text(value))
+      throw Error(fmt::format("{}: is of a run with {} = {}, the run's config.toml says {}", file.name(), name,
+                              was->second, toml_text(value)));
+  });
+  return file;
+}
+
 }  // namespace
 
 int train_command(const TrainConfig& config, const TrainOptions& options) {
+  const SignalScope signals;
   const Device device = parse_device(config.device);
-  std::optional<Safetensors> from;
-  if (!options.resume.empty()) {
-    const auto path = resolve_checkpoint(options.resume, CheckpointChoice::latest);
-    from = read_checkpoint(path);
-    const std::string task = checkpoint_info(*from).config.task;
-    if (task != config.task)
-      throw Error(path.string() + ": is of task " + task + ", the run's config.toml says " + config.task);
-  }
+  if (config.capture == "on" && !device.is_cuda())
+    throw Error("capture on: needs a CUDA device, this run is on the CPU (device " + config.device + ")");
+  const std::optional<Safetensors> from = resumed_checkpoint(config, options.resume);
   return TrainRun(config, options, device, from).run();
 }
 
