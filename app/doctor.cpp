@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -127,9 +128,9 @@ std::string find_nvcc() {
 }
 
 // The file that the loader takes for one of `names`, or "" where it finds none.
-std::string loaded_path(const std::vector<const char*>& names) {
-  for (const char* name : names) {
-    void* const library = ::dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+std::string loaded_path(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    void* const library = name.empty() ? nullptr : ::dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (!library) continue;
     link_map* map = nullptr;
     const bool known = ::dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map;
@@ -138,16 +139,47 @@ std::string loaded_path(const std::vector<const char*>& names) {
   return "";
 }
 
+// The libmujoco.so.* that the front door has fetched into its cache, or "".
+std::string fetched_mujoco() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value ? value : "");
+  };
+  std::string cache = variable("HOTLOOP_DEPS");
+  if (cache.empty() && !variable("XDG_CACHE_HOME").empty()) cache = variable("XDG_CACHE_HOME") + "/hotloop";
+  if (cache.empty()) cache = variable("HOME") + "/.cache/hotloop";
+  std::error_code failure;
+  std::string newest;
+  for (fs::directory_iterator version(cache, failure), end; !failure && version != end; version.increment(failure)) {
+    if (!version->path().filename().string().starts_with("mujoco-")) continue;
+    std::error_code ignored;
+    for (fs::directory_iterator file(version->path() / "mujoco", ignored); !ignored && file != end;
+         file.increment(ignored))
+      if (file->path().filename().string().starts_with("libmujoco.so."))
+        newest = std::max(newest, file->path().string());
+  }
+  return newest;
+}
+
 Json library_facts(Json& advice) {
+  // the program itself has no path to LibTorch: its own library has, and with it loaded the name is known
+  try {
+    load_generic();
+  } catch (const Error& e) {
+    advice.push_back(e.what());
+  }
   struct Library {
     const char* name;
-    std::vector<const char*> files;
+    std::vector<std::string> files;
     bool gpu_only;
     const char* needed_for;
   };
   const std::vector<Library> libraries = {
       {"LibTorch", {"libtorch_cpu.so"}, false, "training on the generic road; ./hotloop fetches it"},
-      {"MuJoCo", {"libmujoco.so.3", "libmujoco.so"}, false, "tasks on MuJoCo models; ./hotloop fetches it"},
+      {"MuJoCo",
+       {fetched_mujoco(), "libmujoco.so.3", "libmujoco.so"},
+       false,
+       "tasks on MuJoCo models; ./hotloop fetches it"},
       {"HDF5",
        {"libhdf5_serial.so.103", "libhdf5.so.103", "libhdf5_serial.so", "libhdf5.so"},
        false,
@@ -156,10 +188,6 @@ Json library_facts(Json& advice) {
       {"cuBLAS", {"libcublas.so.13"}, true, "the GPU"},
       {"NCCL", {"libnccl.so.2"}, true, "several GPUs"},
       {"NVML", {"libnvidia-ml.so.1"}, true, "GPU utilisation in the metrics; part of the driver"}};
-  try {
-    load_generic();         // it alone knows where this build has LibTorch
-  } catch (const Error&) {  // LibTorch is not found, then
-  }
   Json found;
   for (const Library& library : libraries) {
     const std::string path = loaded_path(library.files);
