@@ -69,23 +69,48 @@ bool drain(const Pipe& out, const Pipe& err, ProgramResult& result, Clock::time_
   return true;
 }
 
-}  // namespace
-
-ProgramResult run_program(const std::vector<std::string>& arguments, const std::filesystem::path& folder,
-                          double timeout_seconds) {
-  Pipe out, err;
-  const pid_t child = spawn(arguments, folder, out, err);
-  out.close_write();
-  err.close_write();
-  ProgramResult result;
-  const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_seconds));
-  result.timed_out = !drain(out, err, result, Clock::now() + limit);
-  if (result.timed_out) ::kill(child, SIGKILL);
+int wait_for(pid_t child) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  return status;
+}
+
+}  // namespace
+
+struct Program::Pipes {
+  Pipe out, err;
+};
+
+Program::Program(const std::vector<std::string>& arguments, const std::filesystem::path& folder)
+    : pipes_(std::make_unique<Pipes>()) {
+  child_ = spawn(arguments, folder, pipes_->out, pipes_->err);
+  pipes_->out.close_write();
+  pipes_->err.close_write();
+}
+
+Program::~Program() {
+  if (child_ < 0) return;
+  ::kill(child_, SIGKILL);
+  wait_for(child_);
+}
+
+void Program::signal(int number) const { ::kill(child_, number); }
+
+ProgramResult Program::wait(double timeout_seconds) {
+  ProgramResult result;
+  const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_seconds));
+  result.timed_out = !drain(pipes_->out, pipes_->err, result, Clock::now() + limit);
+  if (result.timed_out) ::kill(child_, SIGKILL);
+  const int status = wait_for(child_);
+  child_ = -1;
   result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
+}
+
+ProgramResult run_program(const std::vector<std::string>& arguments, const std::filesystem::path& folder,
+                          double timeout_seconds) {
+  return Program(arguments, folder).wait(timeout_seconds);
 }
 
 }  // namespace hotloop
