@@ -5,11 +5,10 @@
 
 #include <algorithm>
 #include <fstream>
-#include <map>
-#include <set>
 
+#include "sim/core/device.h"
 #include "sim/core/registry.h"
-#include "tests/app/program.h"
+#include "tests/app/bad_input.h"
 #include "tests/temp_folder.h"
 #include "train/config.h"
 
@@ -18,12 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
-
-struct BadInput {
-  Words arguments;
-  std::string mentions;   // must stand in the message
-  std::string toml = "";  // if not empty, the content of case.toml
-};
 
 Words train(Words more) {
   more.insert(more.begin(), {"train", "CartPole-v1"});
@@ -93,6 +86,14 @@ std::vector<BadInput> task_cases() {
     cases.push_back({{"train", odd}, ""});
   cases.push_back({{"train", std::string(100000, 'x')}, ""});
   return cases;
+}
+
+std::vector<BadInput> device_cases() {
+  if (cuda_device_count() > 0) return {{train({"--device", "cuda:99"}), "cuda:99"}};
+  return {{train({"--capture", "on"}), "capture on"},
+          {train({"--capture", "on", "--device", "auto", "--run-dir", "a/b"}), "capture on"},
+          {train({"--device", "cuda"}), "device 'cuda'"},
+          {train({"--device", "cuda:1"}), "device 'cuda:1'"}};
 }
 
 std::vector<BadInput> contradictions() {
@@ -220,41 +221,16 @@ void make_fixtures(const fs::path& at) {
   ASSERT_EQ(::mkfifo((at / "fifo").c_str(), 0600), 0);
 }
 
-std::map<std::string, std::uintmax_t> contents(const fs::path& at) {
-  std::map<std::string, std::uintmax_t> found;
-  for (const auto& entry : fs::recursive_directory_iterator(at))
-    found[entry.path().string()] = fs::is_regular_file(entry.symlink_status()) ? entry.file_size() : 0;
-  return found;
-}
-
-void check(const BadInput& bad, const fs::path& folder) {
-  if (!bad.toml.empty()) std::ofstream(folder / "case.toml", std::ios::binary) << bad.toml;
-  const auto before = contents(folder);
-  const ProgramResult result = run_program(bad.arguments, folder, 20);
-  std::string line = "hotloop";
-  for (const std::string& a : bad.arguments) line += " '" + a.substr(0, 100) + "'";
-  SCOPED_TRACE(line + "\ncase.toml: " + bad.toml.substr(0, 200) + "\nstderr: " + result.err.substr(0, 500));
-  EXPECT_FALSE(result.timed_out);
-  EXPECT_EQ(result.status, 2);
-  EXPECT_EQ(result.out, "");
-  EXPECT_TRUE(result.err.starts_with("hotloop: "));
-  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
-  EXPECT_TRUE(result.err.ends_with("\n"));
-  for (const char c : result.err) EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
-  EXPECT_EQ(result.err.find("not built yet"), std::string::npos);
-  EXPECT_NE(result.err.find(bad.mentions), std::string::npos) << bad.mentions;
-  EXPECT_EQ(contents(folder), before);
-}
-
 void check_all(const std::vector<BadInput>& cases, std::size_t at_least) {
   EXPECT_GE(cases.size(), at_least);
   const TempFolder folder;
   make_fixtures(folder.path());
-  for (const BadInput& bad : cases) check(bad, folder.path());
+  for (const BadInput& bad : cases) check_bad_input(bad, folder.path());
 }
 
 TEST(BadInput, Keys) { check_all(key_cases(), 200); }
 TEST(BadInput, Tasks) { check_all(task_cases(), 10); }
+TEST(BadInput, Devices) { check_all(device_cases(), 1); }
 TEST(BadInput, Contradictions) { check_all(contradictions(), 10); }
 TEST(BadInput, Commands) { check_all(command_cases(), 30); }
 TEST(BadInput, Files) { check_all(file_cases(), 30); }
