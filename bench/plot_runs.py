@@ -74,7 +74,7 @@ def draw_panel(axes, task, column, runs, color):
               color=MUTED)
     axes.set_xlim(0, steps[-1])
     axes.margins(y=0.06)
-    axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(4))
+    axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
     axes.xaxis.set_major_formatter(step_text)
     axes.yaxis.set_major_locator(matplotlib.ticker.MaxNLocator(5))
     axes.tick_params(colors=MUTED, labelsize=8.5, length=0)
@@ -95,10 +95,10 @@ def main():
     for run in arguments.runs:
         tasks.setdefault(task_of(run), []).append(run)
     panels = [(task, column) for task in tasks for column in arguments.columns]
-    across = min(3, len(panels))
+    across = min(3, len(panels)) if len(arguments.columns) == 1 else len(arguments.columns)
     down = -(-len(panels) // across)
     plt.rcParams["font.family"] = ["DejaVu Sans"]
-    figure, grid = plt.subplots(down, across, figsize=(3.5 * across, 2.75 * down), squeeze=False)
+    figure, grid = plt.subplots(down, across, figsize=(10.5 if across > 1 else 5.5, 2.75 * down), squeeze=False)
     for axes in grid.flat[len(panels):]:
         axes.set_visible(False)
     for k, (task, column) in enumerate(panels):
