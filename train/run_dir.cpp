@@ -101,6 +101,10 @@ class RunDir::Discard {
   explicit Discard(std::vector<fs::path> made) : made_(std::move(made)) {}
   // Once this process alone writes there.
   void own(const fs::path& folder) { folder_ = folder; }
+  void disarm() {
+    folder_.clear();
+    made_.clear();
+  }
   ~Discard() {
     std::error_code ignored;
     std::vector<fs::path> ours;
@@ -126,6 +130,11 @@ class RunDir::Discard {
 };
 
 void RunDir::Deleter::operator()(Discard* discard) const { delete discard; }
+
+void RunDir::keep() {
+  if (discard_) discard_->disarm();
+  discard_.reset();
+}
 
 RunDir::RunDir(fs::path path, std::int64_t keep_checkpoints)
     : path_(std::move(path)), keep_(std::max<std::int64_t>(1, keep_checkpoints)), lock_(lock_folder(path_)) {

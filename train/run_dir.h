@@ -28,7 +28,7 @@ class RunDir {
 
   // Called once something was trained. A new run that ends before that takes with it what create() has made, so that
   // the same command can be given again.
-  void keep() { discard_.reset(); }
+  void keep();
 
   const std::filesystem::path& path() const { return path_; }
   // A file of the run, replaced in one step: "config.toml", "machine.json".
