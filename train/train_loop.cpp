@@ -26,28 +26,16 @@ namespace {
 std::atomic<int> signal_received{0};
 void on_signal(int number) { signal_received = number; }
 
-// The first SIGINT or SIGTERM ends the run after its iteration; a second one ends the process as usual.
-class SignalScope {
- public:
-  SignalScope() {
-    signal_received = 0;
-    struct sigaction action {};
-    action.sa_handler = on_signal;
-    action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-    sigaction(SIGINT, &action, &old_int_);
-    sigaction(SIGTERM, &action, &old_term_);
-  }
-  ~SignalScope() {
-    sigaction(SIGINT, &old_int_, nullptr);
-    sigaction(SIGTERM, &old_term_, nullptr);
-  }
-  SignalScope(const SignalScope&) = delete;
-  SignalScope& operator=(const SignalScope&) = delete;
-
- private:
-  struct sigaction old_int_ {
-  }, old_term_{};
-};
+// The first SIGINT or SIGTERM ends the run after its iteration; a second one ends the process as usual. Holds to the
+// end of the process: one that comes after the training is over must not turn its success into a failure.
+void listen_for_signals() {
+  signal_received = 0;
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
 
 // Processor time of this thread [s]: what the host itself does, without its waiting.
 double thread_seconds() {
@@ -301,7 +289,7 @@ std::optional<Safetensors> resumed_checkpoint(const TrainConfig& config, const s
 }  // namespace
 
 int train_command(const TrainConfig& config, const TrainOptions& options) {
-  const SignalScope signals;
+  listen_for_signals();
   const Device device = parse_device(config.device);
   if (config.capture == "on" && !device.is_cuda())
     throw Error("capture on: needs a CUDA device, this run is on the CPU (device " + config.device + ")");
