@@ -46,8 +46,8 @@ void append_csv(const BenchOptions& options, const std::string& benchmark, Devic
   make_folder(options.results);
   AppendFile file(std::filesystem::path(options.results) / (benchmark + ".csv"));
   if (file.size() == 0) file.append("date,commit,card,driver,command,name,unit,value,min,max,hash,peer,peer_value\n");
-  std::string command;
-  for (const std::string& word : options.command_line) command += (command.empty() ? "" : " ") + word;
+  std::string command = "hotloop";  // without the folder it was started from
+  for (std::size_t i = 1; i < options.command_line.size(); ++i) command += " " + options.command_line[i];
   const std::string card = device.is_cuda() ? cuda_device_info(device.index).name
                                             : first_line_of("sed -n 's/^model name.*: //p' /proc/cpuinfo");
   for (const BenchResult& r : results)
