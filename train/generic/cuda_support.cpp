@@ -26,6 +26,9 @@ struct TorchScope::State {
 };
 
 TorchScope::TorchScope(const Exec& exec) : state_(std::make_unique<State>()) {
+  // each thread that runs LibTorch: a product split over a number of threads that the load decides has no fixed bits
+  static thread_local const bool single = (at::set_num_threads(1), true);
+  (void)single;
 #ifdef HOTLOOP_CUDA
   if (exec.device.is_cuda())
     state_->stream.emplace(c10::cuda::getStreamFromExternal(static_cast<cudaStream_t>(exec.stream),

@@ -1,7 +1,6 @@
 #include "train/generic/library.h"
 
 #include <ATen/Context.h>
-#include <ATen/Parallel.h>
 #include <torch/version.h>
 
 #include "train/generic/cuda_support.h"
@@ -10,7 +9,6 @@ namespace hotloop {
 namespace {
 
 void configure(Device device, Precision precision) {
-  at::set_num_threads(1);
   if (!device.is_cuda()) return;
   at::globalContext().lazyInitDevice(at::kCUDA);
   at::globalContext().setAllowTF32CuBLAS(precision == Precision::tf32);
