@@ -1,4 +1,5 @@
 #include <memory>
+#include <string>
 
 #include "app/cli.h"
 #include "bench/bench.h"
@@ -12,11 +13,13 @@ void add_bench(Cli& cli) {
   command->add_option("BENCHMARK", options->names, "env, train; default: all");
   command->add_option("--results", options->results, "folder of the CSV files (default bench/results)")
       ->type_name("DIR");
-  command->add_option("--seconds", options->seconds, "length of one of the five windows (default 2)")->type_name("S");
+  auto seconds = std::make_shared<std::string>();
+  command->add_option("--seconds", *seconds, "length of one of the five windows of train (default 2)")->type_name("S");
   command->footer(settings_help);
-  command->callback([&cli, options] {
-    cli.action = [&cli, options] {
+  command->callback([&cli, options, seconds] {
+    cli.action = [&cli, options, seconds] {
       for (std::string& name : options->names) parse_value("bench", name, {.choices = bench_names()}, name);
+      if (!seconds->empty()) parse_value("--seconds", *seconds, {.low = 0.001, .high = 3600}, options->seconds);
       options->settings = cli.settings;
       options->command_line = cli.command_line;
       resolve_settings(options->settings);  // refuses bad values before anything is measured

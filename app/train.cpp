@@ -58,6 +58,8 @@ TrainConfig layered_config(const TrainArguments& arguments, const std::vector<Se
 
 int train(Cli& cli, TrainArguments& arguments) {
   TrainOptions& options = arguments.options;
+  for (const Setting& s : cli.settings)
+    if (canonical_key(s.key) == "run_dir" && s.text.empty()) throw Error("--run-dir '': must name a folder");
   options.command_line = cli.command_line;
   if (!arguments.has_target && options.resume.empty())
     throw Error("train: name a task (see hotloop list), a CONFIG.toml, or --resume RUN");

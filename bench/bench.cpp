@@ -118,6 +118,10 @@ const std::vector<std::string>& bench_names() {
 
 int bench_command(const BenchOptions& options) {
   const std::vector<std::string>& names = options.names.empty() ? bench_names() : options.names;
+  for (const std::string& name : names) {  // what cannot be written is known before anything is measured
+    make_folder(options.results);
+    AppendFile(std::filesystem::path(options.results) / (name + ".csv"));
+  }
   for (const std::string& name : names) name == "env" ? run_env(options) : run_train(options);
   return 0;
 }

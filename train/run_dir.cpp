@@ -200,6 +200,8 @@ void RunDir::rotate(std::int64_t newest) const {
 fs::path resolve_checkpoint(const fs::path& argument, CheckpointChoice choice) {
   std::error_code ignored;
   if (fs::is_regular_file(argument, ignored)) return argument;
+  if (fs::exists(argument, ignored) && !fs::is_directory(argument, ignored))
+    throw Error("'" + argument.string() + "': is neither a run folder nor a regular file");
   if (!fs::is_directory(argument, ignored)) {
     std::vector<std::string> siblings;
     const fs::path parent = argument.has_parent_path() ? argument.parent_path() : fs::path(".");
@@ -217,6 +219,17 @@ fs::path resolve_checkpoint(const fs::path& argument, CheckpointChoice choice) {
     looked_for += (looked_for.empty() ? "" : " nor ") + name;
   }
   throw Error("run folder '" + argument.string() + "' holds no " + looked_for);
+}
+
+std::vector<fs::path> numbered_checkpoints(const fs::path& run) {
+  std::vector<std::pair<std::int64_t, fs::path>> found;
+  std::error_code ignored;
+  for (fs::directory_iterator it(run / kCheckpoints, ignored), end; !ignored && it != end; it.increment(ignored))
+    if (const auto iteration = iteration_of(it->path())) found.emplace_back(*iteration, it->path());
+  std::sort(found.rbegin(), found.rend());
+  std::vector<fs::path> paths;
+  for (const auto& [iteration, path] : found) paths.push_back(path);
+  return paths;
 }
 
 }  // namespace hotloop

@@ -63,4 +63,7 @@ enum class CheckpointChoice : std::uint8_t { latest, best, best_or_latest };
 // with what was looked for.
 std::filesystem::path resolve_checkpoint(const std::filesystem::path& argument, CheckpointChoice choice);
 
+// The numbered checkpoints of a run folder, newest first.
+std::vector<std::filesystem::path> numbered_checkpoints(const std::filesystem::path& run);
+
 }  // namespace hotloop

@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -43,6 +46,8 @@ double thread_seconds() {
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
+
+std::string shell_quoted(const std::string& path);
 
 class TrainRun {
  public:
@@ -256,22 +261,50 @@ int TrainRun::run() {
   metrics_->flush();
   const std::string folder = folder_.path().string();
   if (signal_received != 0 && counters_.iteration < total_iterations_) {
-    if (!quiet_) progress_.message(fmt::format("stopped and saved; go on with: hotloop train --resume {}", folder));
+    if (!quiet_)
+      progress_.message(fmt::format("stopped and saved; go on with: hotloop train --resume {}", shell_quoted(folder)));
   } else if (!quiet_) {
-    progress_.message(fmt::format("done in {}; play it with: hotloop play {}", duration_text(elapsed()), folder));
+    progress_.message(
+        fmt::format("done in {}; play it with: hotloop play {}", duration_text(elapsed()), shell_quoted(folder)));
   }
   return 0;
 }
 
+// A path as a shell takes it.
+std::string shell_quoted(const std::string& path) {
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("._/-+=", c);
+  };
+  if (!path.empty() && std::all_of(path.begin(), path.end(), plain)) return path;
+  std::string quoted = "'";
+  for (const char c : path) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+// The newest checkpoint of a run folder: `latest`, or where that was lost the newest numbered one.
+Safetensors newest_checkpoint(const std::filesystem::path& run) {
+  const std::vector<std::filesystem::path> numbered = numbered_checkpoints(run);
+  std::error_code ignored;
+  std::filesystem::path path = run / "latest.safetensors";
+  if (!std::filesystem::exists(path, ignored)) {
+    if (numbered.empty())
+      throw Error(fmt::format("run folder '{}' holds no checkpoint yet; start the run anew with: hotloop train {}",
+                              run.string(), (run / "config.toml").string()));
+    path = numbered.front();
+  }
+  try {
+    return read_checkpoint(path);
+  } catch (const Error& e) {
+    if (numbered.size() < 2) throw;
+    throw Error(std::string(e.what()) + "; remove it to go on from the next older one in " +
+                (run / "checkpoints").string());
+  }
+}
+
 // The newest checkpoint of run folder `run`, of the same run as `config`; nothing for a new run.
 std::optional<Safetensors> resumed_checkpoint(const TrainConfig& config, const std::string& run) {
-  namespace fs = std::filesystem;
   if (run.empty()) return std::nullopt;
-  std::error_code ignored;
-  if (!fs::exists(fs::path(run) / "latest.safetensors", ignored))
-    throw Error(fmt::format("run folder '{}' holds no checkpoint yet; start the run anew with: hotloop train {}", run,
-                            (fs::path(run) / "config.toml").string()));
-  Safetensors file = read_checkpoint(resolve_checkpoint(run, CheckpointChoice::latest));
+  Safetensors file = newest_checkpoint(run);
   const TrainConfig saved = checkpoint_info(file).config;
   std::map<std::string, std::string> kept;
   visit_config(saved, [&](const char* name, const auto& value, const KeyRule& rule) {
