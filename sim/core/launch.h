@@ -10,6 +10,7 @@
 
 #include "sim/core/cuda_check.h"
 #include "sim/core/device.h"
+#include "sim/core/group.h"
 #include "sim/core/hd.h"
 #include "sim/core/thread_pool.h"
 
@@ -18,37 +19,6 @@
 #endif
 
 namespace hotloop {
-
-// A group of L lanes on the CPU: one thread that plays all lanes in turn. The same code on the GPU runs each lane on a
-// thread of its own. Between two calls of for_each or once every lane sees what the others wrote to shared memory.
-template <int L>
-struct SerialGroup {
-  static constexpr int kLanes = L;
-
-  // f(i) for each i in [0, n), lane i % L doing index i.
-  template <class F>
-  SIM_HD void for_each(int n, F f) const {
-    for (int i = 0; i < n; ++i) f(i);
-  }
-  // f() on one lane.
-  template <class F>
-  SIM_HD void once(F f) const {
-    f();
-  }
-  // The sum of f(i) over [0, n) on every lane; scratch is T[L] in shared memory. Lane l sums i = l, l + L, ... in
-  // order, then a binary tree joins the lanes: the same additions on both backends.
-  template <class T, class F>
-  SIM_HD T sum(int n, T* scratch, F f) const {
-    for (int lane = 0; lane < L; ++lane) {
-      T total{};
-      for (int i = lane; i < n; i += L) total = total + f(i);
-      scratch[lane] = total;
-    }
-    for (int half = L / 2; half > 0; half /= 2)
-      for (int lane = 0; lane < half; ++lane) scratch[lane] = scratch[lane] + scratch[lane + half];
-    return scratch[0];
-  }
-};
 
 // Splits [0, n) into ranges of at least `grain` indices and calls f(begin, end) for each, on the CPU.
 template <class F>
@@ -66,46 +36,6 @@ void for_ranges(const Exec& exec, std::int64_t n, std::int64_t grain, F f) {
 constexpr int groups_per_block(int lanes) { return lanes >= 32 ? std::max(1, 64 / lanes) : 64 / lanes; }
 
 #ifdef __CUDACC__
-
-template <int L>
-struct DeviceGroup {
-  static constexpr int kLanes = L;
-  int lane;
-
-  __device__ __forceinline__ void sync() const {
-    // a group of fewer lanes than a warp waits for its own lanes only: its neighbours may be elsewhere
-    if constexpr (L < 32)
-      __syncwarp(((1u << L) - 1u) << (threadIdx.x % 32 / L * L));
-    else if constexpr (L == 32)
-      __syncwarp();
-    else
-      __syncthreads();
-  }
-  template <class F>
-  __device__ __forceinline__ void for_each(int n, F f) const {
-    for (int i = lane; i < n; i += L) f(i);
-    sync();
-  }
-  template <class F>
-  __device__ __forceinline__ void once(F f) const {
-    if (lane == 0) f();
-    sync();
-  }
-  template <class T, class F>
-  __device__ __forceinline__ T sum(int n, T* scratch, F f) const {
-    T total{};
-    for (int i = lane; i < n; i += L) total = total + f(i);
-    scratch[lane] = total;
-    sync();
-    for (int half = L / 2; half > 0; half /= 2) {
-      if (lane < half) scratch[lane] = scratch[lane] + scratch[lane + half];
-      sync();
-    }
-    const T result = scratch[0];
-    sync();  // the caller may use scratch again
-    return result;
-  }
-};
 
 template <class Op>
 __global__ void for_kernel(std::int64_t n, Op op) {

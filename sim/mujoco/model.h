@@ -1,0 +1,178 @@
+// The model as our stages read it: sizes, options and pointers to constant arrays, all named and ordered as in MuJoCo's
+// mjModel (https://mujoco.readthedocs.io, "mjModel") unless said otherwise. One list below declares every array;
+// loading, uploading and run-time specialisation walk that list. Lengths in metres, angles in radians, SI units
+// throughout.
+#pragma once
+#include "sim/core/group.h"
+
+namespace hotloop {
+
+enum class JointType : int { free, ball, slide, hinge };                                 // mjtJoint
+enum class GeomType : int { plane, hfield, sphere, capsule, ellipsoid, cylinder, box };  // mjtGeom
+enum class Integrator : int { euler, rk4 };
+enum class SolverType : int { newton, pgs };
+
+// What can collide with what; the order of a pair's geoms is by type, as in MuJoCo's table of functions.
+enum class PairKind : int {
+  plane_sphere,
+  plane_capsule,
+  plane_cylinder,
+  plane_box,
+  sphere_sphere,
+  sphere_capsule,
+  sphere_cylinder,
+  sphere_box,
+  capsule_capsule,
+  capsule_cylinder,
+  capsule_box,
+  box_box,
+};
+
+// Sizes. Everything that decides the layout of a world is here.
+struct ModelSizes {
+  int nq = 0, nv = 0, nu = 0, nbody = 0, njnt = 0, ngeom = 0, nsite = 0, ntendon = 0, nwrap = 0;
+  int npair = 0;      // pairs of geoms that can collide
+  int nquat = 0;      // free and ball joints
+  int nfriction = 0;  // dofs with friction loss
+  int max_contacts = 0;
+  int max_blocks = 0;  // constraints: limits, friction losses, contacts
+  int max_rows = 0;    // of them, rows of the constraint Jacobian that are stored (contacts: 1 or 3 each)
+  int row = 0;         // elements from one row of M or J to the next: nv rounded up to a multiple of 4
+  bool rk4 = false, pgs = false;
+};
+
+// X(type, name, rows, columns): one array each. Real arrays carry the precision of the model.
+#define HOTLOOP_MODEL_INTS(X)                                                                                        \
+  X(body_parentid, nbody, 1)                                                                                         \
+  X(body_rootid, nbody, 1)                                                                                           \
+  X(body_weldid, nbody, 1)                                                                                           \
+  X(body_jntnum, nbody, 1)                                                                                           \
+  X(body_jntadr, nbody, 1)                                                                                           \
+  X(body_lastdof, nbody, 1) /* last dof of the body or of its nearest ancestor that has one; -1: none */             \
+  X(jnt_type, njnt, 1)                                                                                               \
+  X(jnt_qposadr, njnt, 1)                                                                                            \
+  X(jnt_dofadr, njnt, 1)                                                                                             \
+  X(jnt_bodyid, njnt, 1)                                                                                             \
+  X(jnt_limited, njnt, 1)                                                                                            \
+  X(quat_jntid, nquat, 1) /* free and ball joints */                                                                 \
+  X(dof_bodyid, nv, 1)                                                                                               \
+  X(dof_jntid, nv, 1)                                                                                                \
+  X(dof_parentid, nv, 1)                                                                                             \
+  X(dof_before, nv, 1) /* the dof whose velocity this one's axis moves with: -1 none; ball: that before all three */ \
+  X(dof_fixed_axis, nv, 1) /* 1: translation of a free joint, whose axis does not move */                            \
+  X(friction_dofid, nfriction, 1)                                                                                    \
+  X(geom_type, ngeom, 1)                                                                                             \
+  X(geom_bodyid, ngeom, 1)                                                                                           \
+  X(site_bodyid, nsite, 1)                                                                                           \
+  X(pair_geom1, npair, 1)                                                                                            \
+  X(pair_geom2, npair, 1)                                                                                            \
+  X(pair_kind, npair, 1)                                                                                             \
+  X(pair_condim, npair, 1)                                                                                           \
+  X(tendon_adr, ntendon, 1)                                                                                          \
+  X(tendon_num, ntendon, 1)                                                                                          \
+  X(tendon_limited, ntendon, 1)                                                                                      \
+  X(wrap_dofid, nwrap, 1)                                                                                            \
+  X(wrap_qposid, nwrap, 1)                                                                                           \
+  X(actuator_trntype, nu, 1) /* 0 joint, 1 tendon */                                                                 \
+  X(actuator_trnid, nu, 1)                                                                                           \
+  X(actuator_ctrllimited, nu, 1)                                                                                     \
+  X(actuator_forcelimited, nu, 1)
+
+#define HOTLOOP_MODEL_REALS(X)                                        \
+  X(qpos0, nq, 1)                                                     \
+  X(qpos_spring, nq, 1)                                               \
+  X(body_pos, nbody, 3)                                               \
+  X(body_quat, nbody, 4)                                              \
+  X(body_iquat, nbody, 4)                                             \
+  X(jnt_pos, njnt, 3)                                                 \
+  X(jnt_axis, njnt, 3)                                                \
+  X(jnt_range, njnt, 2)                                               \
+  X(jnt_margin, njnt, 1)                                              \
+  X(jnt_solref, njnt, 2)                                              \
+  X(jnt_solimp, njnt, 5)                                              \
+  X(jnt_actfrcrange, njnt, 2) /* infinite where the joint has none */ \
+  X(dof_solref, nv, 2)                                                \
+  X(dof_solimp, nv, 5)                                                \
+  X(geom_size, ngeom, 3)                                              \
+  X(geom_pos, ngeom, 3)                                               \
+  X(geom_quat, ngeom, 4)                                              \
+  X(geom_rbound, ngeom, 1)                                            \
+  X(site_pos, nsite, 3)                                               \
+  X(site_quat, nsite, 4)                                              \
+  X(pair_solref, npair, 2)                                            \
+  X(pair_solimp, npair, 5)                                            \
+  X(pair_margin, npair, 1)                                            \
+  X(pair_gap, npair, 1)                                               \
+  X(tendon_range, ntendon, 2)                                         \
+  X(tendon_margin, ntendon, 1)                                        \
+  X(tendon_solref_lim, ntendon, 2)                                    \
+  X(tendon_solimp_lim, ntendon, 5)                                    \
+  X(tendon_solref_fri, ntendon, 2)                                    \
+  X(tendon_solimp_fri, ntendon, 5)                                    \
+  X(tendon_lengthspring, ntendon, 2)                                  \
+  X(wrap_coef, nwrap, 1)                                              \
+  X(actuator_gear, nu, 6)                                             \
+  X(actuator_ctrlrange, nu, 2)                                        \
+  X(actuator_forcerange, nu, 2)
+
+// Arrays that may differ from world to world. Those below the line are derived from the others.
+#define HOTLOOP_MODEL_FIELDS(X)                              \
+  X(gravity, 1, 3)                                           \
+  X(body_mass, nbody, 1)                                     \
+  X(body_inertia, nbody, 3)                                  \
+  X(body_ipos, nbody, 3)                                     \
+  X(jnt_stiffness, njnt, 1)                                  \
+  X(dof_armature, nv, 1)                                     \
+  X(dof_damping, nv, 1)                                      \
+  X(dof_frictionloss, nv, 1)                                 \
+  X(tendon_stiffness, ntendon, 1)                            \
+  X(tendon_damping, ntendon, 1)                              \
+  X(tendon_frictionloss, ntendon, 1)                         \
+  X(pair_friction, npair, 2) /* sliding, the two tangents */ \
+  X(actuator_gainprm, nu, 3)                                 \
+  X(actuator_biasprm, nu, 3)                                 \
+  /* derived */                                              \
+  X(body_subtreemass, nbody, 1)                              \
+  X(body_invweight0, nbody, 2)                               \
+  X(dof_invweight0, nv, 1)                                   \
+  X(tendon_invweight0, ntendon, 1)
+
+// One array of a field: shared by all worlds (stride 0) or one row a world.
+template <class Real>
+struct Field {
+  const Real* data = nullptr;
+  int stride = 0;  // elements from one world's row to the next
+  SIM_HD const Real* of(int world) const { return data + static_cast<long long>(world) * stride; }
+};
+
+// Options of the whole model, and what it does without: disable flags, and features that no element of it uses.
+template <class Real>
+struct ModelOptions {
+  Integrator integrator = Integrator::euler;
+  SolverType solver = SolverType::newton;
+  int iterations = 100, ls_iterations = 50;
+  bool has_contacts = true, has_limits = true, has_friction = true, has_springs = true, has_dampers = true,
+       has_warmstart = true, has_actuation = true, clamps_ctrl = true;
+  bool safe_ref = true;           // solref time constants are at least two time steps
+  bool implicit_damping = false;  // Euler treats joint damping implicitly (and some dof has damping)
+  bool has_fluid = false;
+  Real timestep = 0, density = 0, viscosity = 0, tolerance = 0, impratio = 1, meaninertia = 1;
+  Real wind[3] = {0, 0, 0};
+};
+
+template <class R>
+struct Model : ModelSizes, ModelOptions<R> {
+  using Real = R;
+  Tree bodies = {}, dofs = {};
+#define HOTLOOP_DECLARE(name, rows, columns) const int* name = nullptr;
+  HOTLOOP_MODEL_INTS(HOTLOOP_DECLARE)
+#undef HOTLOOP_DECLARE
+#define HOTLOOP_DECLARE(name, rows, columns) const Real* name = nullptr;
+  HOTLOOP_MODEL_REALS(HOTLOOP_DECLARE)
+#undef HOTLOOP_DECLARE
+#define HOTLOOP_DECLARE(name, rows, columns) Field<Real> name;
+  HOTLOOP_MODEL_FIELDS(HOTLOOP_DECLARE)
+#undef HOTLOOP_DECLARE
+};
+
+}  // namespace hotloop

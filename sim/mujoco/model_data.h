@@ -1,0 +1,42 @@
+// A model in host memory, in double precision: what the loader makes of an mjModel, and what Model<Real> on a device is
+// uploaded from. Same arrays, same names as in model.h.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/core/device.h"
+#include "sim/mujoco/model.h"
+
+namespace hotloop {
+
+struct ModelData : ModelSizes, ModelOptions<double> {
+  std::string path;  // for messages
+#define HOTLOOP_DECLARE(name, rows, columns) std::vector<int> name;
+  HOTLOOP_MODEL_INTS(HOTLOOP_DECLARE)
+#undef HOTLOOP_DECLARE
+#define HOTLOOP_DECLARE(name, rows, columns) std::vector<double> name;
+  HOTLOOP_MODEL_REALS(HOTLOOP_DECLARE)
+  HOTLOOP_MODEL_FIELDS(HOTLOOP_DECLARE)
+#undef HOTLOOP_DECLARE
+  std::vector<std::string> body_names, jnt_names, geom_names, site_names, actuator_names;  // empty: unnamed
+  std::vector<std::vector<double>> key_qpos, key_qvel;                                     // keyframes
+};
+
+// Sets what follows from the sizes and pairs: nquat, row, and the capacities for contacts, blocks and rows
+// (max_contacts: 0 chooses from the model). Called by the loader when all arrays are filled.
+void finish_sizes(ModelData& data, int max_contacts);
+
+// A Model<Real> on a device: owns the arrays that its pointers name.
+template <class Real>
+class ModelMemory {
+ public:
+  ModelMemory(const ModelData& data, Device device);
+  const Model<Real>& view() const { return view_; }
+
+ private:
+  Memory memory_;
+  Model<Real> view_;
+};
+
+}  // namespace hotloop
