@@ -10,6 +10,7 @@ namespace hotloop {
 enum class JointType : int { free, ball, slide, hinge };                                 // mjtJoint
 enum class GeomType : int { plane, hfield, sphere, capsule, ellipsoid, cylinder, box };  // mjtGeom
 enum class Integrator : int { euler, rk4 };
+enum class Transmission : int { joint, tendon, ball, free_joint };
 enum class SolverType : int { newton, pgs };
 
 // What can collide with what; the order of a pair's geoms is by type, as in MuJoCo's table of functions.
@@ -34,11 +35,13 @@ struct ModelSizes {
   int npair = 0;      // pairs of geoms that can collide
   int nquat = 0;      // free and ball joints
   int nfriction = 0;  // dofs with friction loss
+  int nroot = 0;      // kinematic trees: bodies whose parent is the world
+  int nmom = 0;       // non-zero entries of the actuators' moments
   int max_contacts = 0;
   int max_blocks = 0;  // constraints: limits, friction losses, contacts
   int max_rows = 0;    // of them, rows of the constraint Jacobian that are stored (contacts: 1 or 3 each)
   int row = 0;         // elements from one row of M or J to the next: nv rounded up to a multiple of 4
-  bool rk4 = false, pgs = false;
+  bool rk4 = false, pgs = false, has_fluid = false;
 };
 
 // X(type, name, rows, columns): one array each. Real arrays carry the precision of the model.
@@ -49,6 +52,9 @@ struct ModelSizes {
   X(body_jntnum, nbody, 1)                                                                                           \
   X(body_jntadr, nbody, 1)                                                                                           \
   X(body_lastdof, nbody, 1) /* last dof of the body or of its nearest ancestor that has one; -1: none */             \
+  X(body_dofmask, nbody, 4) /* bit i: dof i moves the body */                                                        \
+  X(root_bodyid, nroot, 1)  /* first body of each tree */                                                            \
+  X(root_end, nroot, 1)     /* one past its last body: bodies are in depth-first order */                            \
   X(jnt_type, njnt, 1)                                                                                               \
   X(jnt_qposadr, njnt, 1)                                                                                            \
   X(jnt_dofadr, njnt, 1)                                                                                             \
@@ -73,8 +79,19 @@ struct ModelSizes {
   X(tendon_limited, ntendon, 1)                                                                                      \
   X(wrap_dofid, nwrap, 1)                                                                                            \
   X(wrap_qposid, nwrap, 1)                                                                                           \
-  X(actuator_trntype, nu, 1) /* 0 joint, 1 tendon */                                                                 \
+  X(wrap_tendonid, nwrap, 1)                                                                                         \
+  X(dof_wrapadr, nv, 1) /* entries of dof_wrap that act on the dof */                                                \
+  X(dof_wrapnum, nv, 1)                                                                                              \
+  X(dof_wrap, nwrap, 1)                                                                                              \
+  X(actuator_trntype, nu, 1) /* Transmission */                                                                      \
   X(actuator_trnid, nu, 1)                                                                                           \
+  X(actuator_momadr, nu, 1) /* the actuator's moment: rows of mom_* */                                               \
+  X(actuator_momnum, nu, 1)                                                                                          \
+  X(mom_actid, nmom, 1)                                                                                              \
+  X(mom_dofid, nmom, 1)                                                                                              \
+  X(dof_momadr, nv, 1) /* entries of dof_mom that act on the dof */                                                  \
+  X(dof_momnum, nv, 1)                                                                                               \
+  X(dof_mom, nmom, 1)                                                                                                \
   X(actuator_ctrllimited, nu, 1)                                                                                     \
   X(actuator_forcelimited, nu, 1)
 
@@ -111,6 +128,7 @@ struct ModelSizes {
   X(tendon_solimp_fri, ntendon, 5)                                    \
   X(tendon_lengthspring, ntendon, 2)                                  \
   X(wrap_coef, nwrap, 1)                                              \
+  X(mom_coef, nmom, 1)                                                \
   X(actuator_gear, nu, 6)                                             \
   X(actuator_ctrlrange, nu, 2)                                        \
   X(actuator_forcerange, nu, 2)
@@ -155,7 +173,6 @@ struct ModelOptions {
        has_warmstart = true, has_actuation = true, clamps_ctrl = true;
   bool safe_ref = true;           // solref time constants are at least two time steps
   bool implicit_damping = false;  // Euler treats joint damping implicitly (and some dof has damping)
-  bool has_fluid = false;
   Real timestep = 0, density = 0, viscosity = 0, tolerance = 0, impratio = 1, meaninertia = 1;
   Real wind[3] = {0, 0, 0};
 };
