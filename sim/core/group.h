@@ -61,7 +61,7 @@ struct SerialGroup {
       if (f(i)) return true;
     return false;
   }
-  // make(i) gives an item with a member `count` in [0, 7]; emit(i, item, first) follows, where `first` is the sum of
+  // make(i) gives an item with a member `count` in [0, 15]; emit(i, item, first) follows, where `first` is the sum of
   // the counts before i. Returns the sum of all counts.
   template <class Make, class Emit>
   SIM_HD int append(int n, Make make, Emit emit) const {
@@ -156,7 +156,7 @@ struct DeviceGroup {
       if (i >= n) item.count = 0;
       int first = total;
 #pragma unroll
-      for (int bit = 0; bit < 3; ++bit) {
+      for (int bit = 0; bit < 4; ++bit) {
         const unsigned set = __ballot_sync(mask(), (item.count >> bit & 1) != 0) >> shift;
         const unsigned own = L < 32 ? set & ((1u << (L & 31)) - 1u) : set;
         first += __popc(own & before) << bit;

@@ -1,5 +1,5 @@
-// Poses of bodies and geoms, centres of mass, inertias and dof axes about the centre of mass of the tree: mj_kinematics,
-// mj_comPos and the lengths of mj_tendon.
+// Poses of bodies and geoms, centres of mass, inertias and dof axes about the centre of mass of the tree:
+// mj_kinematics, mj_comPos and the lengths of mj_tendon.
 #pragma once
 #include "sim/mujoco/spatial.h"
 #include "sim/mujoco/world.h"
@@ -74,8 +74,8 @@ SIM_HD void centres_of_mass(const G& g, const M& m, const W& w) {
   for (int r = 0; r < m.nroot; ++r) {
     const int root = m.root_bodyid[r], n = m.root_end[r] - root;
     if (n == 1 || treemass[root] < kTiny<Real>()) continue;
-    const Vec3<Real> moment = g.template reduce<Vec3<Real>>(
-        n, [&](int i) { return mass[root + i] * load3(w.xipos() + 3 * (root + i)); });
+    const Vec3<Real> moment =
+        g.template reduce<Vec3<Real>>(n, [&](int i) { return mass[root + i] * load3(w.xipos() + 3 * (root + i)); });
     g.once([&] { store3(w.root_com() + 3 * root, (Real(1) / treemass[root]) * moment); });
   }
 }

@@ -42,6 +42,7 @@ struct ModelSizes {
   int max_rows = 0;    // of them, rows of the constraint Jacobian that are stored (contacts: 1 or 3 each)
   int row = 0;         // elements from one row of M or J to the next: nv rounded up to a multiple of 4
   bool rk4 = false, pgs = false, has_fluid = false;
+  bool has_polytopes = false;  // some pair has a box or cylinder
 };
 
 // X(type, name, rows, columns): one array each. Real arrays carry the precision of the model.

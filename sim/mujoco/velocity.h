@@ -69,9 +69,8 @@ SIM_HD void bias_forces(const G& g, const M& m, const W& w) {
     else
       subtree_sum(m, w.cfrc() + k - 10, 6);
   });
-  g.for_each(m.nv, [&](int i) {
-    w.qfrc_bias()[i] = dot(load6(w.cdof() + 6 * i), load6(w.cfrc() + 6 * m.dof_bodyid[i]));
-  });
+  g.for_each(m.nv,
+             [&](int i) { w.qfrc_bias()[i] = dot(load6(w.cdof() + 6 * i), load6(w.cfrc() + 6 * m.dof_bodyid[i])); });
 }
 
 // Drag and lift on a body as on a box of its inertia in a medium (MuJoCo documentation, "Fluid forces, inertia model").
@@ -217,9 +216,7 @@ SIM_HD void smooth_forces(const G& g, const M& m, const W& w) {
   bias_forces(g, m, w);
   passive_forces(g, m, w);
   actuation(g, m, w);
-  g.for_each(m.nv, [&](int i) {
-    w.qfrc_smooth()[i] = w.qfrc_passive()[i] - w.qfrc_bias()[i] + w.qfrc_actuator()[i];
-  });
+  g.for_each(m.nv, [&](int i) { w.qfrc_smooth()[i] = w.qfrc_passive()[i] - w.qfrc_bias()[i] + w.qfrc_actuator()[i]; });
 }
 
 // The mass matrix (CRB), both triangles, row stride m.row; its padding is zero.

@@ -72,17 +72,19 @@ inline constexpr int kPgsVectors = 4;
   X(J, s.max_rows* s.row, kConstraint, kSolve, 0)                             \
   X(block_D, s.max_blocks, kConstraint, kSolve, 0)                            \
   X(block_limit, s.max_blocks, kConstraint, kSolve, 0)                        \
-  X(block_mu, 2 * s.max_blocks, kConstraint, kSolve, kKeepContact)            \
   X(block_res, 3 * s.max_blocks, kConstraint, kSolve, 0)                      \
   X(block_dir, 3 * s.max_blocks, kSolve, kSolve, 0)                           \
   X(block_force, 3 * s.max_blocks, kSolve, kSolve, kKeepContact)              \
-  X(block_W, 6 * s.max_blocks, kSolve, kSolve, 0)                             \
+  X(block_W, 5 * s.max_blocks, kSolve, kSolve, 0)                             \
+  X(dof_force, s.nv, kSolve, kSolve, 0)                                       \
+  X(dof_stiff, s.nv, kSolve, kSolve, 0)                                       \
   X(qacc, s.nv, kSolve, kIntegrate, kKeepForce)                               \
   X(qfrc_constraint, s.nv, kSolve, kIntegrate, kKeepForce)                    \
   X(Ma, s.nv, kSolve, kSolve, 0)                                              \
+  X(Mv, s.nv, kSolve, kSolve, 0)                                              \
   X(search, s.row, kSolve, kIntegrate, 0)                                     \
   X(solve_rows, 4 * (s.row + 4), kSolve, kIntegrate, 0)                       \
-  X(H, s.nv > 32 ? s.nv * (s.row + 4) : 0, kSolve, kIntegrate, 0)             \
+  X(H, s.nv > 64 || s.pgs ? s.nv * (s.row + 4) : 0, kSolve, kIntegrate, 0)    \
   X(MinvJ, s.pgs ? s.max_rows* s.row : 0, kSolve, kSolve, 0)                  \
   X(pgs_force, s.pgs ? kPgsVectors * 4 * s.max_blocks : 0, kSolve, kSolve, 0)
 

@@ -1,0 +1,166 @@
+// Solves one symmetric positive definite system of a world: row(i, h, g) writes row i of the matrix into h[0, N) (both
+// triangles; rows and columns from n on are not read) and the right side into g. N >= n is a compile-time bound.
+//
+// On the GPU the rows lie in registers, row i on lane i % L, and Gauss-Jordan elimination takes two pivots at a time
+// through a row buffer in shared memory: as many issue slots as the Cholesky factor alone, without square roots and
+// without triangular solves. Above 64 rows, and on the CPU, the matrix lies in memory and is factored as L D L'.
+#pragma once
+#include "sim/core/group.h"
+#include "sim/mujoco/spatial.h"
+
+namespace hotloop {
+
+// Factors the n x n matrix at a (row stride `stride`, upper triangle read and overwritten) as U' D U and solves for x.
+template <int N, class Real>
+SIM_HD void factor_and_solve(int n, int stride, Real* a, Real* x) {
+  Real inverse[N];
+  for (int k = 0; k < n; ++k) {
+    Real* pivot = a + k * stride;
+    inverse[k] = Real(1) / pivot[k];
+    for (int i = k + 1; i < n; ++i) {
+      const Real factor = pivot[i] * inverse[k];
+      if (factor == Real(0)) continue;
+      Real* target = a + i * stride;
+      for (int j = i; j < n; ++j) target[j] -= factor * pivot[j];
+      x[i] -= factor * x[k];
+    }
+  }
+  for (int k = n - 1; k >= 0; --k) {
+    const Real* pivot = a + k * stride;
+    Real sum = x[k];
+    for (int j = k + 1; j < n; ++j) sum -= pivot[j] * x[j];
+    x[k] = sum * inverse[k];
+  }
+}
+
+#ifdef __CUDACC__
+
+__device__ __forceinline__ float fast_reciprocal(float x) {
+  float r;  // 1 ulp in one instruction; the correctly rounded form has a slow branch in the middle of the elimination
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+__device__ __forceinline__ double fast_reciprocal(double x) { return 1.0 / x; }
+
+// Gauss-Jordan on rows in registers: h[s][0, N) is row lane + L s, h[s][N] its right side. rows: 4 x (N + 4) elements
+// of shared memory, 16-byte aligned. Rows from n on are unit rows.
+template <int N, int R, int L, class Real>
+__device__ __forceinline__ void eliminate(const DeviceGroup<L>& g, int n, Real (&h)[R][N + 1], Real* rows,
+                                          Real (&x)[R]) {
+  constexpr int kStride = N + 4;
+  Real own[R] = {}, other[R] = {};
+#pragma unroll
+  for (int k = 0; k < N; k += 2) {
+    if (k >= n) break;
+    constexpr int kSlots = R;
+    const int slot = k / L;
+    Real* buffer = rows + (k / 2 % 2) * 2 * kStride;
+#pragma unroll
+    for (int s = 0; s < kSlots; ++s) {
+      if (s != slot) continue;
+      if ((g.lane & ~1) == k % L) {
+        Real* out = buffer + (g.lane & 1) * kStride;
+#pragma unroll
+        for (int j = 0; j <= N; ++j)
+          if (j >= k) out[j] = h[s][j];
+      }
+    }
+    g.sync();
+    const Real* p = buffer;
+    const Real* q = buffer + kStride;
+    const Real a = p[k], c = p[k + 1], e = q[k + 1];
+    const Real inverse = fast_reciprocal(a * e - c * c);
+    const Real ia = a * inverse, ic = c * inverse, ie = e * inverse;
+    Real f[R], f2[R];
+#pragma unroll
+    for (int s = 0; s < R; ++s) {
+      f[s] = h[s][k] * ie - h[s][k + 1] * ic;
+      f2[s] = h[s][k + 1] * ia - h[s][k] * ic;
+      if (s == slot && (g.lane & ~1) == k % L) {
+        f[s] = f2[s] = Real(0);
+        own[s] = (g.lane & 1) != 0 ? ia : ie;
+        other[s] = -ic;
+      }
+    }
+#pragma unroll
+    for (int j = k + 2; j <= N; ++j) {
+      const Real pj = p[j], qj = q[j];
+#pragma unroll
+      for (int s = 0; s < R; ++s) {
+        h[s][j] -= f[s] * pj;  // two statements: two fused multiply-adds
+        h[s][j] -= f2[s] * qj;
+      }
+    }
+  }
+#pragma unroll
+  for (int s = 0; s < R; ++s) {
+    const Real partner = __shfl_xor_sync(g.mask(), h[s][N], 1);
+    x[s] = own[s] * h[s][N] + other[s] * partner;
+  }
+}
+
+template <int N, int L, class Real, class Row>
+__device__ __forceinline__ void solve(const DeviceGroup<L>& g, int n, Real* matrix, int stride, Real* rows, Row row,
+                                      Real* x) {
+  if constexpr (N <= 64) {
+    constexpr int R = (N + L - 1) / L;
+    Real h[R][N + 1], solution[R];
+#pragma unroll
+    for (int s = 0; s < R; ++s) {
+      const int i = g.lane + L * s;
+      if (i < n) {
+        row(i, h[s], h[s][N]);
+      } else {
+#pragma unroll
+        for (int j = 0; j <= N; ++j) h[s][j] = Real(j == i ? 1 : 0);
+      }
+#pragma unroll
+      for (int j = 0; j < N; ++j)
+        if (j >= n && i < n) h[s][j] = Real(0);
+    }
+    g.sync();
+    eliminate<N, R>(g, n, h, rows, solution);
+#pragma unroll
+    for (int s = 0; s < R; ++s)
+      if (g.lane + L * s < n) x[g.lane + L * s] = solution[s];
+    g.sync();
+  } else {
+    for (int i = g.lane; i < n; i += L) {
+      Real right = 0;
+      row(i, matrix + i * stride, right);
+      x[i] = right;
+    }
+    g.sync();
+    for (int k = 0; k < n; ++k) {
+      const Real inverse = Real(1) / matrix[k * stride + k];
+      const Real* pivot = matrix + k * stride;
+      for (int i = k + 1 + g.lane; i < n; i += L) {
+        const Real factor = pivot[i] * inverse;
+        for (int j = i; j < n; ++j) matrix[i * stride + j] -= factor * pivot[j];
+        x[i] -= factor * x[k];
+      }
+      g.sync();
+    }
+    for (int k = n - 1; k >= 0; --k) {
+      const Real sum =
+          g.template reduce<Real>(n - k - 1, [&](int i) { return matrix[k * stride + k + 1 + i] * x[k + 1 + i]; });
+      g.once([&] { x[k] = (x[k] - sum) / matrix[k * stride + k]; });
+    }
+  }
+}
+
+#endif  // __CUDACC__
+
+// rows: shared memory for the row buffer; matrix: n x stride elements where N > 64 on the GPU (else unused).
+template <int N, int L, class Real, class Row>
+SIM_HD void solve(const SerialGroup<L>&, int n, Real*, int, Real*, Row row, Real* x) {
+  Real a[N * N];
+  for (int i = 0; i < n; ++i) {
+    Real right = 0;
+    row(i, a + i * N, right);
+    x[i] = right;
+  }
+  factor_and_solve<N>(n, N, a, x);
+}
+
+}  // namespace hotloop

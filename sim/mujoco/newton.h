@@ -1,0 +1,301 @@
+// The acceleration that minimises MuJoCo's primal cost
+//   1/2 (a - a_smooth)' M (a - a_smooth) + sum over constraints of s(J a - aref)
+// by Newton's method with an exact line search (mj_solNewton; the minimum is unique, so that the solution is compared,
+// not the path to it). The cost is quadratic on each set of active constraints, so that a full step which keeps the set
+// has found the minimum.
+#pragma once
+#include "sim/mujoco/constraint.h"
+#include "sim/mujoco/linear_solve.h"
+
+namespace hotloop {
+
+// Cost, gradient and curvature of one block at residual y: force = -ds/dy, W = d2s/dy2 (w12 is zero).
+template <class Real>
+struct BlockState {
+  Real f0, f1, f2, w00, w01, w02, w11, w22, cost;
+  int active;  // bit per edge, or where on the friction law it is
+};
+
+template <class Real>
+SIM_HD BlockState<Real> scalar_state(BlockKind kind, Real D, Real limit, Real y) {
+  BlockState<Real> s{};
+  const bool friction = kind == BlockKind::dof_friction || kind == BlockKind::row_friction;
+  const Real bound = friction ? limit / D : Real(0);
+  if (friction && absolute(y) >= bound) {
+    s.f0 = y > Real(0) ? -limit : limit;
+    s.cost = limit * (absolute(y) - Real(0.5) * bound);
+    s.active = y > Real(0) ? 2 : 4;
+  } else if (friction || y < Real(0)) {
+    s.f0 = -D * y;
+    s.w00 = D;
+    s.cost = Real(0.5) * D * y * y;
+    s.active = 1;
+  }
+  return s;
+}
+
+template <class Real>
+SIM_HD BlockState<Real> pyramid_state(Real D, Real y0, Real y1, Real y2) {
+  const Real e0 = y0 + y1, e1 = y0 - y1, e2 = y0 + y2, e3 = y0 - y2;
+  const Real d0 = e0 < Real(0) ? D : Real(0), d1 = e1 < Real(0) ? D : Real(0);
+  const Real d2 = e2 < Real(0) ? D : Real(0), d3 = e3 < Real(0) ? D : Real(0);
+  const Real a0 = d0 * e0, a1 = d1 * e1, a2 = d2 * e2, a3 = d3 * e3;
+  BlockState<Real> s;
+  s.f0 = -(a0 + a1 + a2 + a3);
+  s.f1 = a1 - a0;
+  s.f2 = a3 - a2;
+  s.w00 = d0 + d1 + d2 + d3;
+  s.w01 = d0 - d1;
+  s.w02 = d2 - d3;
+  s.w11 = d0 + d1;
+  s.w22 = d2 + d3;
+  s.cost = Real(0.5) * (a0 * e0 + a1 * e1 + a2 * e2 + a3 * e3);
+  s.active = (e0 < Real(0) ? 1 : 0) | (e1 < Real(0) ? 2 : 0) | (e2 < Real(0) ? 4 : 0) | (e3 < Real(0) ? 8 : 0);
+  return s;
+}
+
+// State of block b a fraction `step` along its direction.
+template <class W, class Real>
+SIM_HD BlockState<Real> block_state(const W& w, int b, Real step) {
+  const auto kind = static_cast<BlockKind>(w.block_kind()[b]);
+  const Real* y = w.block_res() + 3 * b;
+  const Real* d = w.block_dir() + 3 * b;
+  const Real D = w.block_D()[b];
+  if (kind == BlockKind::pyramid) return pyramid_state(D, y[0] + step * d[0], y[1] + step * d[1], y[2] + step * d[2]);
+  return scalar_state(kind, D, w.block_limit()[b], y[0] + step * d[0]);
+}
+
+SIM_HD bool is_dof_block(int kind) {
+  return static_cast<BlockKind>(kind) == BlockKind::dof_friction ||
+         static_cast<BlockKind>(kind) == BlockKind::dof_limit;
+}
+
+// out[3 b ...] += J vector for every block.
+template <class G, class M, class W, class Real>
+SIM_HD void add_products(const G& g, const M& m, const W& w, const Real* vector, Real* out, bool add) {
+  g.for_each(w.counts()[kBlocks], [&](int b) {
+    const auto kind = static_cast<BlockKind>(w.block_kind()[b]);
+    const int row = w.block_row()[b];
+    Real y[3] = {0, 0, 0};
+    if (kind == BlockKind::dof_friction)
+      y[0] = vector[row];
+    else if (kind == BlockKind::dof_limit)
+      y[0] = w.block_limit()[b] * vector[row];
+    else
+      y[0] = row_dot(m, w, row, vector);
+    if (kind == BlockKind::pyramid) {
+      y[1] = row_dot(m, w, row + 1, vector);
+      y[2] = row_dot(m, w, row + 2, vector);
+    }
+    for (int k = 0; k < 3; ++k) out[3 * b + k] = add ? out[3 * b + k] + y[k] : y[k];
+  });
+}
+
+// Forces and curvatures of all blocks at the current residuals; the dof blocks' are summed per dof.
+template <class G, class M, class W>
+SIM_HD void evaluate_blocks(const G& g, const M& m, const W& w) {
+  using Real = typename M::Real;
+  const int n = w.counts()[kBlocks];
+  g.for_each(m.nv, [&](int i) { w.dof_force()[i] = w.dof_stiff()[i] = 0; });
+  g.for_each(n, [&](int b) {
+    const BlockState<Real> s = block_state(w, b, Real(0));
+    Real* f = w.block_force() + 3 * b;
+    f[0] = s.f0;
+    f[1] = s.f1;
+    f[2] = s.f2;
+    Real* W5 = w.block_W() + 5 * b;
+    W5[0] = s.w00;
+    W5[1] = s.w01;
+    W5[2] = s.w02;
+    W5[3] = s.w11;
+    W5[4] = s.w22;
+    w.block_state()[b] = s.active;
+  });
+  const auto book = [&](int b) {
+    const int i = w.block_row()[b];
+    const Real sign = static_cast<BlockKind>(w.block_kind()[b]) == BlockKind::dof_limit ? w.block_limit()[b] : Real(1);
+    w.dof_force()[i] += sign * w.block_force()[3 * b];
+    w.dof_stiff()[i] += w.block_W()[5 * b];
+  };
+  // a dof has one friction block and at most two limit blocks, which are neighbours: no two lanes write one dof
+  const auto kind_of = [&](int b) { return static_cast<BlockKind>(w.block_kind()[b]); };
+  if (m.nfriction > 0)
+    g.for_each(n, [&](int b) {
+      if (kind_of(b) == BlockKind::dof_friction) book(b);
+    });
+  g.for_each(n, [&](int b) {
+    if (kind_of(b) != BlockKind::dof_limit) return;
+    const bool second = b > 0 && kind_of(b - 1) == BlockKind::dof_limit && w.block_row()[b - 1] == w.block_row()[b];
+    if (second) return;
+    book(b);
+    const bool both = b + 1 < n && kind_of(b + 1) == BlockKind::dof_limit && w.block_row()[b + 1] == w.block_row()[b];
+    if (both) book(b + 1);
+  });
+}
+
+// The blocks of dof friction come first; they have no rows.
+template <class M>
+SIM_HD int first_row_block(const M& m) {
+  return m.has_friction ? m.nfriction : 0;
+}
+
+// Row i of the Hessian M + J' W J into h, and minus the gradient into right.
+template <int N, class M, class W>
+SIM_HD void hessian_row(const M& m, const W& w, int i, typename M::Real* h, typename M::Real& right) {
+  using Real = typename M::Real;
+  const Real* mass = w.M() + i * m.row;
+#pragma unroll
+  for (int j = 0; j < N; ++j) h[j] = j < m.row ? mass[j] : Real(0);
+  Real force = w.qfrc_smooth()[i] - w.Ma()[i] + w.dof_force()[i];
+  const Real stiff = w.dof_stiff()[i];
+#pragma unroll
+  for (int j = 0; j < N; ++j)
+    if (j == i) h[j] += stiff;
+  const int n = w.counts()[kBlocks];
+  for (int b = first_row_block(m); b < n; ++b) {
+    const auto kind = static_cast<BlockKind>(w.block_kind()[b]);
+    if (is_dof_block(w.block_kind()[b])) continue;
+    const Real* W5 = w.block_W() + 5 * b;
+    const Real* f = w.block_force() + 3 * b;
+    const Real* row = w.J() + w.block_row()[b] * m.row;
+    if (kind != BlockKind::pyramid) {
+      force += f[0] * row[i];
+      const Real t = W5[0] * row[i];
+      if (W5[0] == Real(0)) continue;
+#pragma unroll
+      for (int j = 0; j < N; ++j)
+        if (j < m.row) h[j] += t * row[j];
+      continue;
+    }
+    if (W5[0] == Real(0)) continue;
+    const Real j0 = row[i], j1 = row[m.row + i], j2 = row[2 * m.row + i];
+    force += f[0] * j0 + f[1] * j1 + f[2] * j2;
+    const Real t0 = W5[0] * j0 + W5[1] * j1 + W5[2] * j2;
+    const Real t1 = W5[1] * j0 + W5[3] * j1;
+    const Real t2 = W5[2] * j0 + W5[4] * j2;
+#pragma unroll
+    for (int j = 0; j < N; ++j)
+      if (j < m.row) {
+        h[j] += t0 * row[j];
+        h[j] += t1 * row[m.row + j];
+        h[j] += t2 * row[2 * m.row + j];
+      }
+  }
+  right = force;
+}
+
+// out = M vector
+template <class G, class M, class W, class Real>
+SIM_HD void mass_product(const G& g, const M& m, const W& w, const Real* vector, Real* out) {
+  g.for_each(m.nv, [&](int i) {
+    const Real* row = w.M() + i * m.row;
+    Real sum = 0;
+    for (int j = 0; j < m.nv; ++j) sum += row[j] * vector[j];
+    out[i] = sum;
+  });
+}
+
+template <class Real>
+struct LineStep {
+  Real step;
+  bool exact;  // the full Newton step, and the active set stayed: the minimum of the whole cost
+};
+
+// The minimum along the search direction. slope and curvature: of the part without constraints.
+template <class G, class M, class W>
+SIM_HD LineStep<typename M::Real> line_search(const G& g, const M& m, const W& w, typename M::Real slope,
+                                              typename M::Real curvature) {
+  using Real = typename M::Real;
+  const int n = w.counts()[kBlocks];
+  Real step = 1, low = 0, high = -1;
+  for (int it = 0; it < m.ls_iterations; ++it) {
+    // along the direction: first and second derivative, and how many blocks left the set that `step` was computed from
+    const Vec3<Real> sum = g.template reduce<Vec3<Real>>(n, [&](int b) {
+      const BlockState<Real> s = block_state(w, b, step);
+      const Real* d = w.block_dir() + 3 * b;
+      const Real changed = s.active != w.block_state()[b] ? Real(1) : Real(0);
+      w.block_state()[b] = s.active;
+      return Vec3<Real>{
+          -(s.f0 * d[0] + s.f1 * d[1] + s.f2 * d[2]),
+          d[0] * (s.w00 * d[0] + Real(2) * (s.w01 * d[1] + s.w02 * d[2])) + s.w11 * d[1] * d[1] + s.w22 * d[2] * d[2],
+          changed};
+    });
+    if (sum.z == Real(0)) return {step, it == 0};
+    const Real first = sum.x + slope + step * curvature, second = sum.y + curvature;
+    if (first < Real(0))
+      low = step;
+    else
+      high = step;
+    Real next = step - first / second;
+    if (next <= low || (high >= Real(0) && next >= high)) {
+      next = high >= Real(0) ? Real(0.5) * (low + high) : Real(2) * step;
+      // the set at `next` follows from no quadratic model: it cannot prove `next` a minimum
+      g.for_each(n, [&](int b) { w.block_state()[b] = -1; });
+      if (high >= Real(0) && high - low < Real(1e-6) * high) return {next, false};
+    }
+    if (absolute(next - step) <= Real(sizeof(Real) == 4 ? 1e-7 : 1e-15) * step) return {next, false};
+    step = next;
+  }
+  return {step, false};
+}
+
+// w.qacc() from w.qacc_warmstart(). N >= nv.
+template <int N, class G, class M, class W>
+SIM_HD void newton(const G& g, const M& m, const W& w) {
+  using Real = typename M::Real;
+  const int n = w.counts()[kBlocks];
+  const Real scale = Real(1) / (m.meaninertia * Real(m.nv > 1 ? m.nv : 1));
+  const Real tolerance = maximum(m.tolerance, Real(sizeof(Real) == 4 ? 1e-6 : 0));
+  g.for_each(m.nv, [&](int i) { w.qacc()[i] = m.has_warmstart ? w.qacc_warmstart()[i] : Real(0); });
+  mass_product(g, m, w, w.qacc(), w.Ma());
+  add_products(g, m, w, w.qacc(), w.block_res(), true);
+  int iteration = 0;
+  while (iteration < m.iterations) {
+    evaluate_blocks(g, m, w);
+    solve<N>(
+        g, m.nv, w.H(), m.row + 4, w.solve_rows(),
+        [&](int i, Real* h, Real& right) { hessian_row<N>(m, w, i, h, right); }, w.search());
+    ++iteration;
+    add_products(g, m, w, w.search(), w.block_dir(), false);
+    mass_product(g, m, w, w.search(), w.Mv());
+    const Vec3<Real> sums = g.template reduce<Vec3<Real>>(m.nv, [&](int i) {
+      const Real s = w.search()[i];
+      return Vec3<Real>{s * (w.Ma()[i] - w.qfrc_smooth()[i]), s * w.Mv()[i], Real(0)};
+    });
+    const LineStep<Real> line = line_search(g, m, w, sums.x, sums.y);
+    Real gain = 0;
+    if (!line.exact)
+      gain = g.template reduce<Real>(n, [&](int b) {
+        return block_state(w, b, Real(0)).cost - block_state(w, b, line.step).cost;
+      }) - line.step * (sums.x + Real(0.5) * line.step * sums.y);
+    g.for_each(m.nv, [&](int i) {
+      w.qacc()[i] += line.step * w.search()[i];
+      w.Ma()[i] += line.step * w.Mv()[i];
+    });
+    g.for_each(3 * n, [&](int k) { w.block_res()[k] += line.step * w.block_dir()[k]; });
+    if (line.exact || gain * scale < tolerance) break;
+  }
+  g.once([&] { w.counts()[kIterations] = iteration; });
+}
+
+// qfrc_constraint = J' force at the solution, and the blocks' forces.
+template <class G, class M, class W>
+SIM_HD void constraint_forces(const G& g, const M& m, const W& w) {
+  using Real = typename M::Real;
+  evaluate_blocks(g, m, w);
+  const int n = w.counts()[kBlocks];
+  g.for_each(m.nv, [&](int i) {
+    Real force = w.dof_force()[i];
+    for (int b = first_row_block(m); b < n; ++b) {
+      if (is_dof_block(w.block_kind()[b])) continue;
+      const Real* f = w.block_force() + 3 * b;
+      const Real* row = w.J() + w.block_row()[b] * m.row + i;
+      force += f[0] * row[0];
+      if (static_cast<BlockKind>(w.block_kind()[b]) == BlockKind::pyramid)
+        force += f[1] * row[m.row] + f[2] * row[2 * m.row];
+    }
+    w.qfrc_constraint()[i] = force;
+  });
+}
+
+}  // namespace hotloop

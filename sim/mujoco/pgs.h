@@ -1,0 +1,318 @@
+// Projected Gauss-Seidel on MuJoCo's dual problem, iterate by iterate as mj_solPGS of MuJoCo 4.0: one edge of a pyramid
+// at a time, in an order shuffled by a fixed PCG32 stream, with Nesterov momentum and adaptive restart.
+//
+// The matrix A = J M^-1 J' is never formed: qacc = qacc_smooth + M^-1 J' force is kept up to date instead, so that the
+// residual of an edge is one product with its row. An edge's code is 4 block + k: k = 0, 1 for row 0 +- row 1, 2, 3 for
+// row 0 +- row 2, and 0 for a scalar block.
+#pragma once
+#include "sim/mujoco/newton.h"
+
+namespace hotloop {
+
+// The arrays in pgs_force, each [4 max_blocks] by edge code.
+enum PgsVector : int { kPgsForce, kPgsPrevious, kPgsMomentum, kPgsDiagonal };
+
+template <class M, class W>
+SIM_HD typename M::Real* pgs_vector(const M& m, const W& w, PgsVector which) {
+  return w.pgs_force() + static_cast<int>(which) * 4 * m.max_blocks;
+}
+
+// MuJoCo's random stream for the order of the sweep: PCG32 (M. O'Neill, 2014), seeded as there.
+struct SweepRandom {
+  unsigned long long state = 1;  // one step from state 0 with increment 1
+  SIM_HD unsigned next() {
+    const unsigned long long old = state;
+    state = old * 6364136223846793005ULL + 1ULL;
+    const auto mixed = static_cast<unsigned>(((old >> 18U) ^ old) >> 27U);
+    const auto turn = static_cast<unsigned>(old >> 59U);
+    return (mixed >> turn) | (mixed << ((32U - turn) & 31U));
+  }
+};
+
+template <class W>
+SIM_HD int edges_of(const W& w, int block) {
+  return static_cast<BlockKind>(w.block_kind()[block]) == BlockKind::pyramid ? 4 : 1;
+}
+
+// Value of an edge, given the values of its block's three rows.
+template <class Real>
+SIM_HD Real edge_value(int k, int edges, Real v0, Real v1, Real v2) {
+  if (edges == 1) return v0;
+  return k == 0 ? v0 + v1 : k == 1 ? v0 - v1 : k == 2 ? v0 + v2 : v0 - v2;
+}
+
+// The symmetric factorisation of M in w.H(): unit upper triangle U and D on the diagonal, M = U' D U.
+template <class G, class M, class W>
+SIM_HD void factor_mass(const G& g, const M& m, const W& w) {
+  using Real = typename M::Real;
+  const int stride = m.row + 4;
+  Real* a = w.H();
+  g.for_each(m.nv, [&](int i) {
+    for (int j = 0; j < m.nv; ++j) a[i * stride + j] = w.M()[i * m.row + j];
+  });
+  for (int k = 0; k < m.nv; ++k) {
+    const Real inverse = Real(1) / a[k * stride + k];
+    g.for_each(m.nv - k - 1, [&](int r) {
+      const int i = k + 1 + r;
+      const Real factor = a[k * stride + i] * inverse;
+      for (int j = i; j < m.nv; ++j) a[i * stride + j] -= factor * a[k * stride + j];
+    });
+  }
+  g.for_each(m.nv, [&](int k) {
+    const Real inverse = Real(1) / a[k * stride + k];
+    for (int j = k + 1; j < m.nv; ++j) a[k * stride + j] *= inverse;
+  });
+}
+
+// x becomes M^-1 x, by one lane.
+template <class M, class W, class Real>
+SIM_HD void mass_solve(const M& m, const W& w, Real* x) {
+  const int stride = m.row + 4;
+  const Real* a = w.H();
+  for (int k = 0; k < m.nv; ++k)
+    for (int j = k + 1; j < m.nv; ++j) x[j] -= a[k * stride + j] * x[k];
+  for (int k = m.nv - 1; k >= 0; --k) {
+    Real sum = x[k] / a[k * stride + k];
+    for (int j = k + 1; j < m.nv; ++j) sum -= a[k * stride + j] * x[j];
+    x[k] = sum;
+  }
+}
+
+// Turns the dof blocks into rows, so that every block has J and M^-1 J' rows; returns nothing: block_row is rewritten.
+template <class G, class M, class W>
+SIM_HD void make_all_rows(const G& g, const M& m, const W& w) {
+  using Real = typename M::Real;
+  const int n = w.counts()[kBlocks];
+  int rows = w.counts()[kRows];
+  for (int b = 0; b < n; ++b) {
+    if (!is_dof_block(w.block_kind()[b])) continue;
+    const int row = rows++;
+    const bool friction = static_cast<BlockKind>(w.block_kind()[b]) == BlockKind::dof_friction;
+    const Real sign = friction ? Real(1) : w.block_limit()[b];
+    const int dof = w.block_row()[b];
+    g.for_each(m.row, [&](int i) { w.J()[row * m.row + i] = i == dof ? sign : Real(0); });
+    g.once([&] {
+      w.block_row()[b] = row;
+      w.block_kind()[b] = static_cast<int>(friction ? BlockKind::row_friction : BlockKind::row_limit);
+    });
+  }
+  const int total = rows;
+  g.for_each(total, [&](int r) {
+    for (int i = 0; i < m.row; ++i) w.MinvJ()[r * m.row + i] = w.J()[r * m.row + i];
+    mass_solve(m, w, w.MinvJ() + r * m.row);
+  });
+}
+
+// qacc = qacc_smooth + M^-1 J' force. qacc_smooth lies in w.search().
+template <class G, class M, class W>
+SIM_HD void pgs_acceleration(const G& g, const M& m, const W& w) {
+  using Real = typename M::Real;
+  const Real* force = pgs_vector(m, w, kPgsForce);
+  const int n = w.counts()[kBlocks];
+  g.for_each(m.nv, [&](int i) {
+    Real sum = w.search()[i];
+    for (int b = 0; b < n; ++b) {
+      const Real* f = force + 4 * b;
+      const Real* r = w.MinvJ() + w.block_row()[b] * m.row + i;
+      if (edges_of(w, b) == 1)
+        sum += f[0] * r[0];
+      else
+        sum += (f[0] + f[1] + f[2] + f[3]) * r[0] + (f[0] - f[1]) * r[m.row] + (f[2] - f[3]) * r[2 * m.row];
+    }
+    w.qacc()[i] = sum;
+  });
+}
+
+// Diagonal of A + R for each edge.
+template <class G, class M, class W>
+SIM_HD void pgs_diagonal(const G& g, const M& m, const W& w) {
+  using Real = typename M::Real;
+  Real* diagonal = pgs_vector(m, w, kPgsDiagonal);
+  g.for_each(w.counts()[kBlocks], [&](int b) {
+    const Real R = Real(1) / w.block_D()[b];
+    const int edges = edges_of(w, b), row = w.block_row()[b];
+    for (int k = 0; k < edges; ++k) {
+      Real sum = R;
+      for (int i = 0; i < m.nv; ++i) {
+        const Real* j = w.J() + row * m.row + i;
+        const Real* v = w.MinvJ() + row * m.row + i;
+        sum += edges == 1 ? j[0] * v[0]
+                          : edge_value(k, edges, j[0], j[m.row], j[2 * m.row]) *
+                                edge_value(k, edges, v[0], v[m.row], v[2 * m.row]);
+      }
+      diagonal[4 * b + k] = sum;
+    }
+  });
+}
+
+// Force limits of an edge: friction losses are two-sided, everything else pushes only.
+template <class W, class Real>
+SIM_HD Real project(const W& w, int block, Real force) {
+  if (static_cast<BlockKind>(w.block_kind()[block]) == BlockKind::row_friction)
+    return clamp(force, -w.block_limit()[block], w.block_limit()[block]);
+  return maximum(force, Real(0));
+}
+
+// Forces of the primal solution at qacc_warmstart, or zero where those are worse.
+template <class G, class M, class W>
+SIM_HD void pgs_warm_start(const G& g, const M& m, const W& w) {
+  using Real = typename M::Real;
+  const int n = w.counts()[kBlocks];
+  Real* force = pgs_vector(m, w, kPgsForce);
+  g.for_each(4 * n, [&](int e) { force[e] = 0; });
+  if (!m.has_warmstart) return;
+  add_products(g, m, w, w.qacc_warmstart(), w.block_dir(), false);
+  g.for_each(n, [&](int b) {
+    const Real* y = w.block_res() + 3 * b;
+    const Real* d = w.block_dir() + 3 * b;
+    const int edges = edges_of(w, b);
+    for (int k = 0; k < edges; ++k) {
+      const Real value = edge_value(k, edges, y[0] + d[0], y[1] + d[1], y[2] + d[2]);
+      force[4 * b + k] = project(w, b, -w.block_D()[b] * value);
+    }
+  });
+  pgs_acceleration(g, m, w);
+  // 1/2 f' (A + R) f + f' b, with b = J qacc_smooth - aref and A f = J (qacc - qacc_smooth)
+  add_products(g, m, w, w.search(), w.block_dir(), false);
+  Real cost = g.template reduce<Real>(n, [&](int b) {
+    Real sum = 0;
+    const int edges = edges_of(w, b);
+    const Real* y = w.block_res() + 3 * b;
+    const Real* d = w.block_dir() + 3 * b;
+    for (int k = 0; k < edges; ++k)
+      sum +=
+          force[4 * b + k] * (Real(0.5) * edge_value(k, edges, d[0], d[1], d[2]) +
+                              edge_value(k, edges, y[0], y[1], y[2]) + Real(0.5) * force[4 * b + k] / w.block_D()[b]);
+    return sum;
+  });
+  g.sync();
+  add_products(g, m, w, w.qacc(), w.block_dir(), false);
+  cost += g.template reduce<Real>(n, [&](int b) {
+    Real sum = 0;
+    const int edges = edges_of(w, b);
+    const Real* d = w.block_dir() + 3 * b;
+    for (int k = 0; k < edges; ++k) sum += Real(0.5) * force[4 * b + k] * edge_value(k, edges, d[0], d[1], d[2]);
+    return sum;
+  });
+  g.sync();
+  if (cost > Real(0)) g.for_each(4 * n, [&](int e) { force[e] = 0; });
+}
+
+// One edge: the force that minimises the dual cost, the others held. Returns the improvement.
+template <class G, class M, class W>
+SIM_HD typename M::Real pgs_edge(const G& g, const M& m, const W& w, int code) {
+  using Real = typename M::Real;
+  const int b = code / 4, k = code % 4, edges = edges_of(w, b), row = w.block_row()[b];
+  Real* force = pgs_vector(m, w, kPgsForce);
+  const Real* y = w.block_res() + 3 * b;
+  const auto along = [&](const Real* rows, int i) {
+    const Real* r = rows + row * m.row + i;
+    return edges == 1 ? r[0] : edge_value(k, edges, r[0], r[m.row], r[2 * m.row]);
+  };
+  const Real product = g.template reduce<Real>(m.nv, [&](int i) { return along(w.J(), i) * w.qacc()[i]; });
+  const Real old = force[code];
+  const Real residual = product + edge_value(k, edges, y[0], y[1], y[2]) + old / w.block_D()[b];
+  const Real diagonal = pgs_vector(m, w, kPgsDiagonal)[code];
+  Real next = project(w, b, old - residual * (Real(1) / diagonal));
+  const Real delta = next - old;
+  Real change = Real(0.5) * delta * delta * diagonal + delta * residual;
+  g.sync();
+  if (change > Real(1e-10)) return Real(0);
+  g.for_each(m.nv, [&](int i) { w.qacc()[i] += delta * along(w.MinvJ(), i); });
+  g.once([&] { force[code] = next; });
+  return -change;
+}
+
+// Extrapolates the forces by their last change times beta.
+template <class G, class M, class W>
+SIM_HD void pgs_extrapolate(const G& g, const M& m, const W& w, typename M::Real beta) {
+  using Real = typename M::Real;
+  Real* force = pgs_vector(m, w, kPgsForce);
+  Real* previous = pgs_vector(m, w, kPgsPrevious);
+  Real* momentum = pgs_vector(m, w, kPgsMomentum);
+  g.for_each(4 * w.counts()[kBlocks], [&](int e) {
+    const Real now = force[e];
+    if (beta > Real(0)) force[e] = project(w, e / 4, now + beta * (now - previous[e]));
+    previous[e] = now;
+    momentum[e] = force[e];
+  });
+  if (beta > Real(0)) pgs_acceleration(g, m, w);
+}
+
+// Fills w.pgs_order() with the codes of all edges; returns their number.
+template <class G, class M, class W>
+SIM_HD int pgs_edges(const G& g, const M& m, const W& w) {
+  (void)m;
+  struct Item {
+    int count;
+  };
+  const int n = w.counts()[kBlocks];
+  if (n == 0) return 0;
+  return g.append(
+      n, [&](int b) { return Item{edges_of(w, b)}; },
+      [&](int b, const Item& item, int first) {
+        for (int k = 0; k < item.count; ++k) w.pgs_order()[first + k] = 4 * b + k;
+      });
+}
+
+// w.qacc() and the blocks' forces, from w.qacc_warmstart().
+template <int N, class G, class M, class W>
+SIM_HD void pgs(const G& g, const M& m, const W& w) {
+  using Real = typename M::Real;
+  const Real scale = Real(1) / (m.meaninertia * Real(m.nv > 1 ? m.nv : 1));
+  factor_mass(g, m, w);
+  g.for_each(m.nv, [&](int i) { w.search()[i] = w.qfrc_smooth()[i]; });
+  g.once([&] { mass_solve(m, w, w.search()); });
+  make_all_rows(g, m, w);
+  pgs_diagonal(g, m, w);
+  pgs_warm_start(g, m, w);
+  pgs_acceleration(g, m, w);
+  const int edges = pgs_edges(g, m, w);
+  const int n = w.counts()[kBlocks];
+  SweepRandom random;
+  int iteration = 0, age = 0;
+  while (iteration < m.iterations && edges > 0) {
+    const Real beta = iteration > 0 ? Real(age - 1) / Real(age + 2) : Real(0);
+    pgs_extrapolate(g, m, w, beta);
+    g.once([&] {
+      for (int i = edges - 1; i > 0; --i) {
+        const int j = static_cast<int>(random.next() % static_cast<unsigned>(i + 1));
+        const int code = w.pgs_order()[i];
+        w.pgs_order()[i] = w.pgs_order()[j];
+        w.pgs_order()[j] = code;
+      }
+    });
+    Real gain = 0;
+    for (int e = 0; e < edges; ++e) gain += pgs_edge(g, m, w, w.pgs_order()[e]);
+    const Real* force = pgs_vector(m, w, kPgsForce);
+    const Real* momentum = pgs_vector(m, w, kPgsMomentum);
+    const Real* previous = pgs_vector(m, w, kPgsPrevious);
+    const Real against =
+        g.template reduce<Real>(4 * n, [&](int e) { return (force[e] - momentum[e]) * (momentum[e] - previous[e]); });
+    g.sync();
+    age = iteration > 0 && against < Real(0) ? 0 : age + 1;
+    ++iteration;
+    if (gain * scale < m.tolerance) break;
+  }
+  g.for_each(n, [&](int b) {  // the three row forces of each block
+    const Real* f = pgs_vector(m, w, kPgsForce) + 4 * b;
+    Real* out = w.block_force() + 3 * b;
+    const bool scalar = edges_of(w, b) == 1;
+    out[0] = scalar ? f[0] : f[0] + f[1] + f[2] + f[3];
+    out[1] = scalar ? Real(0) : f[0] - f[1];
+    out[2] = scalar ? Real(0) : f[2] - f[3];
+  });
+  g.for_each(m.nv, [&](int i) {
+    Real sum = 0;
+    for (int b = 0; b < n; ++b) {
+      const Real* f = w.block_force() + 3 * b;
+      const Real* row = w.J() + w.block_row()[b] * m.row + i;
+      sum += f[0] * row[0];
+      if (edges_of(w, b) == 4) sum += f[1] * row[m.row] + f[2] * row[2 * m.row];
+    }
+    w.qfrc_constraint()[i] = sum;
+  });
+  g.once([&] { w.counts()[kIterations] = iteration; });
+}
+
+}  // namespace hotloop
