@@ -1,14 +1,26 @@
-# hotloop_library(name SOURCES... LINK targets...): a static library of one folder. A .cu file is CUDA where there is a
-# toolkit and plain C++ otherwise: the same source is both backends.
+# hotloop_sources(target files...): a .cu file is CUDA where there is a toolkit and plain C++ otherwise: the same source is
+# both backends. Products are joined with sums (contraction) in physics only, where nobody expects the CPU's bits from
+# the GPU; everywhere else both give the same bits.
 function(hotloop_sources target)
   foreach(source ${ARGN})
-    if(source MATCHES "\\.cu$" AND NOT HOTLOOP_CUDA)
-      set_source_files_properties(${source} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
+    if(source MATCHES "\\.cu$")
+      set(contract OFF)
+      if(source MATCHES "/(mujoco|tasks)/[^/]*$")
+        set(contract ON)
+      endif()
+      if(HOTLOOP_CUDA)
+        set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
+          "$<IF:$<BOOL:${contract}>,-fmad=true;-Xcompiler=-ffp-contract=fast,-fmad=false>")
+      else()
+        set_source_files_properties(${source} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS
+          "-xc++;$<$<BOOL:${contract}>:-ffp-contract=fast>")
+      endif()
     endif()
   endforeach()
   target_sources(${target} PRIVATE ${ARGN})
 endfunction()
 
+# hotloop_library(name SOURCES... LINK targets...): a static library of one folder.
 function(hotloop_library name)
   cmake_parse_arguments(A "" "" "SOURCES;LINK" ${ARGN})
   add_library(hotloop_${name} STATIC)

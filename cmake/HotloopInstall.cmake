@@ -7,6 +7,7 @@ install(TARGETS hotloop RUNTIME DESTINATION bin)
 install(TARGETS hotloop_build ${libraries} EXPORT hotloopTargets ARCHIVE DESTINATION lib LIBRARY DESTINATION lib)
 install(EXPORT hotloopTargets NAMESPACE hotloop:: DESTINATION ${package_dir})
 install(DIRECTORY sim data train app DESTINATION include/hotloop FILES_MATCHING PATTERN "*.h")
+install(FILES "${HOTLOOP_MUJOCO_LIBRARY}" DESTINATION lib)
 install(DIRECTORY assets DESTINATION share/hotloop)
 
 # what our libraries link to, as far as this build uses it
@@ -19,6 +20,7 @@ foreach(package fmt nlohmann_json CLI11 spdlog tomlplusplus Protobuf HDF5)
     string(APPEND HOTLOOP_FIND_DEPENDENCIES "find_dependency(${package})\n")
   endif()
 endforeach()
+cmake_path(GET HOTLOOP_MUJOCO_LIBRARY FILENAME HOTLOOP_MUJOCO_FILE)
 configure_package_config_file(cmake/hotloopConfig.cmake.in "${PROJECT_BINARY_DIR}/hotloopConfig.cmake"
   INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/hotloopConfigVersion.cmake" COMPATIBILITY SameMinorVersion)

@@ -74,7 +74,7 @@ endif()
 add_library(hotloop_build INTERFACE)
 set(host_flags -Wall -Wextra -Werror -Wno-unknown-pragmas
   -Wno-restrict) # g++ 12 sees overlaps in string concatenation that are not there (GCC bug 105651)
-# -ffp-contract=off: the same bits on every compiler and on the GPU; the other two change no value, only permit vectors
+# -ffp-contract=off (CUDA: -fmad, in HotloopFunctions.cmake): the same bits on every compiler and on the GPU; the other two change no value, only permit vectors
 set(math_flags -ffp-contract=off -fno-math-errno -fno-trapping-math)
 if(NOT HOTLOOP_MARCH STREQUAL "none")
   list(APPEND math_flags -march=${HOTLOOP_MARCH})
@@ -86,7 +86,7 @@ target_compile_options(hotloop_build INTERFACE
   "$<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:${host_flags}>>"
   "$<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${host_list};-Werror=all-warnings>>"
   "$<$<COMPILE_LANGUAGE:CXX>:${math_flags}>"
-  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${math_list};--expt-relaxed-constexpr;--extended-lambda;-fmad=false>")
+  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${math_list};--expt-relaxed-constexpr;--extended-lambda>")
 target_compile_features(hotloop_build INTERFACE cxx_std_20)
 if(HOTLOOP_CUDA)
   target_compile_definitions(hotloop_build INTERFACE HOTLOOP_CUDA=1)

@@ -10,8 +10,17 @@
 
 namespace hotloop {
 
+// A Tree in host memory.
+struct TreeData {
+  int n = 0, rounds = 0, levels = 0;
+  std::vector<int> parent, jump, level, order;
+};
+// parent: index of each node's parent, smaller than its own; -1 at a root.
+TreeData make_tree(std::vector<int> parent);
+
 struct ModelData : ModelSizes, ModelOptions<double> {
-  std::string path;  // for messages
+  std::string path;       // for messages
+  TreeData bodies, dofs;  // bodies: the world and its children are roots
 #define HOTLOOP_DECLARE(name, rows, columns) std::vector<int> name;
   HOTLOOP_MODEL_INTS(HOTLOOP_DECLARE)
 #undef HOTLOOP_DECLARE

@@ -1,0 +1,118 @@
+#include "sim/mujoco/load.h"
+
+#include <mujoco/mujoco.h>
+
+#include <csetjmp>
+#include <mutex>
+
+#include "sim/core/error.h"
+#include "sim/mujoco/features.h"
+#include "sim/mujoco/read_model.h"
+
+namespace hotloop {
+namespace {
+
+constexpr int kMessage = 1024;
+
+// What MuJoCo says while a model is loaded. Its own handler prints, writes a file into the working folder and ends the
+// program on an error; ours must leave by longjmp, since an exception may not pass through C.
+struct Listener {
+  std::jmp_buf fatal;
+  char error[kMessage];
+  char warnings[16][kMessage];
+  int warning_count = 0;
+  bool jumped = false;
+};
+thread_local Listener* listener = nullptr;
+
+void store(char* to, const mjLogMessage* message) { snprintf(to, kMessage, "%s", message->subject); }
+
+void listen(const mjLogMessage* message) {
+  if (!listener) return;
+  if (message->level == mjLOG_ERROR) {
+    store(listener->error, message);
+    std::longjmp(listener->fatal, 1);
+  }
+  if (message->level == mjLOG_WARNING && listener->warning_count < 16)
+    store(listener->warnings[listener->warning_count++], message);
+}
+
+// Only pointers and plain arrays live here: an error in MuJoCo jumps over this function's frame. What MuJoCo had
+// allocated is lost then.
+mjModel* compile(const char* file, const char* xml, mjSpec** spec, Listener& heard) {
+  if (setjmp(heard.fatal) != 0) {
+    heard.jumped = true;
+    return nullptr;
+  }
+  heard.error[0] = 0;
+  *spec =
+      file ? mj_parseXML(file, nullptr, heard.error, kMessage) : mj_parseXMLString(xml, nullptr, heard.error, kMessage);
+  if (!*spec) return nullptr;
+  mjModel* model = mj_compile(*spec, nullptr);
+  if (!model) snprintf(heard.error, kMessage, "%s", mjs_getError(*spec));
+  return model;
+}
+
+std::string one_line(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    const bool space = c == '\n' || c == '\r' || c == '\t' || c == ' ';
+    if (!space)
+      line += static_cast<unsigned char>(c) < 32 || c == 127 ? '?' : c;
+    else if (!line.empty() && line.back() != ' ')
+      line += ' ';
+  }
+  while (!line.empty() && (line.back() == ' ' || line.back() == ':')) line.pop_back();
+  return line;
+}
+
+void require_version() {
+  if (mj_version() != mjVERSION_HEADER)
+    throw Error("MuJoCo's library has version " + std::to_string(mj_version()) + ", this program was built with " +
+                std::to_string(mjVERSION_HEADER) + ": run the program with the libmujoco that it was installed with");
+}
+
+std::shared_ptr<const LoadedModel> load(const char* file, const char* xml, const std::string& name, int max_contacts) {
+  require_version();
+  static std::mutex mutex;  // the handler is MuJoCo's, one for all threads
+  const std::lock_guard lock(mutex);
+  Listener heard;
+  listener = &heard;
+  const mjfLogHandler before = mju_setLogHandler(listen);
+  mjSpec* spec = nullptr;
+  LoadedModel::Handle model(compile(file, xml, &spec, heard));
+  mju_setLogHandler(before);
+  listener = nullptr;
+  std::vector<std::string> warnings;
+  for (int i = 0; i < heard.warning_count; ++i) warnings.push_back(one_line(heard.warnings[i]));
+  if (spec && !heard.jumped) {
+    for (int i = 0; i < mjs_numWarnings(spec); ++i) warnings.push_back(one_line(mjs_getWarning(spec, i)));
+    mj_deleteSpec(spec);
+  }
+  if (!model) throw Error(name + ": " + one_line(heard.error));
+  return std::make_shared<LoadedModel>(std::move(model), name, std::move(warnings), max_contacts);
+}
+
+}  // namespace
+
+void LoadedModel::Deleter::operator()(mjModel* model) const { mj_deleteModel(model); }
+
+LoadedModel::LoadedModel(Handle model, const std::string& name, std::vector<std::string> warnings, int max_contacts)
+    : model_(std::move(model)), warnings_(std::move(warnings)) {
+  data_.path = name;
+  check_features(model_.get(), name);
+  read_arrays(model_.get(), data_);
+  read_pairs(model_.get(), data_);
+  finish_sizes(data_, max_contacts);
+}
+
+std::shared_ptr<const LoadedModel> load_model(const std::string& path, int max_contacts) {
+  return load(path.c_str(), nullptr, path, max_contacts);
+}
+
+std::shared_ptr<const LoadedModel> load_model_string(const std::string& xml, const std::string& name,
+                                                     int max_contacts) {
+  return load(nullptr, xml.c_str(), name, max_contacts);
+}
+
+}  // namespace hotloop

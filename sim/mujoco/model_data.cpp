@@ -1,0 +1,106 @@
+#include "sim/mujoco/model_data.h"
+
+#include <algorithm>
+
+namespace hotloop {
+namespace {
+
+// The most contacts that one pair can have at a time (mj_maxContact).
+int contacts_of(int kind) {
+  switch (static_cast<PairKind>(kind)) {
+    case PairKind::plane_capsule:
+    case PairKind::capsule_capsule:
+      return 2;
+    case PairKind::plane_cylinder:
+    case PairKind::plane_box:
+    case PairKind::capsule_box:
+      return 4;
+    case PairKind::capsule_cylinder:
+      return 5;
+    case PairKind::box_box:
+      return 8;
+    default:
+      return 1;
+  }
+}
+
+int default_max_contacts(const ModelData& m) {
+  int most = 0;
+  std::vector<bool> collides(static_cast<std::size_t>(m.ngeom), false);
+  for (int p = 0; p < m.npair; ++p) {
+    most += contacts_of(m.pair_kind[p]);
+    collides[m.pair_geom1[p]] = collides[m.pair_geom2[p]] = true;
+  }
+  // Few pairs touch at a time: one contact for each moving body's geom, all corners of those that lie on a face.
+  int likely = 4;
+  for (int g = 0; g < m.ngeom; ++g) {
+    if (!collides[g] || m.body_lastdof[m.geom_bodyid[g]] < 0) continue;
+    const auto type = static_cast<GeomType>(m.geom_type[g]);
+    likely += type == GeomType::box || type == GeomType::cylinder ? 4 : 1;
+  }
+  return std::min(most, likely);
+}
+
+// Limits, friction losses and contacts that can be active at once, and the rows of J that they store.
+void count_blocks(ModelData& m) {
+  int blocks = m.has_friction ? m.nfriction : 0, rows = 0;
+  for (int j = 0; m.has_limits && j < m.njnt; ++j) {
+    if (!m.jnt_limited[j]) continue;
+    const bool ball = m.jnt_type[j] == static_cast<int>(JointType::ball);
+    // both ends of a range are near only if it is narrower than both margins together
+    const bool both = !ball && m.jnt_range[2 * j + 1] - m.jnt_range[2 * j] < 2 * m.jnt_margin[j];
+    blocks += both ? 2 : 1;
+    rows += ball ? 1 : 0;
+  }
+  for (int t = 0; t < m.ntendon; ++t) {
+    int of_tendon = m.has_friction && m.tendon_frictionloss[t] > 0 ? 1 : 0;
+    if (m.has_limits && m.tendon_limited[t])
+      of_tendon += m.tendon_range[2 * t + 1] - m.tendon_range[2 * t] < 2 * m.tendon_margin[t] ? 2 : 1;
+    blocks += of_tendon;
+    rows += of_tendon;
+  }
+  const bool frictional = std::any_of(m.pair_condim.begin(), m.pair_condim.end(), [](int d) { return d > 1; });
+  m.max_blocks = blocks + m.max_contacts;
+  m.max_rows = rows + m.max_contacts * (frictional ? 3 : 1);
+}
+
+}  // namespace
+
+TreeData make_tree(std::vector<int> parent) {
+  TreeData tree;
+  const int n = tree.n = static_cast<int>(parent.size());
+  std::vector<int> depth(parent.size(), 0);
+  for (int i = 0; i < n; ++i) {
+    if (parent[i] >= 0) depth[i] = depth[parent[i]] + 1;
+    tree.levels = std::max(tree.levels, depth[i] + 1);
+  }
+  while ((1 << tree.rounds) < tree.levels) ++tree.rounds;
+  tree.jump.assign(static_cast<std::size_t>(tree.rounds) * n, -1);
+  for (int r = 0; r < tree.rounds; ++r)
+    for (int i = 0; i < n; ++i) {
+      const int half = r == 0 ? parent[i] : tree.jump[(r - 1) * n + i];
+      tree.jump[r * n + i] = r == 0 || half < 0 ? half : tree.jump[(r - 1) * n + half];
+    }
+  tree.level.push_back(0);
+  for (int d = 0; d < tree.levels; ++d) {
+    for (int i = 0; i < n; ++i)
+      if (depth[i] == d) tree.order.push_back(i);
+    tree.level.push_back(static_cast<int>(tree.order.size()));
+  }
+  tree.parent = std::move(parent);
+  return tree;
+}
+
+void finish_sizes(ModelData& data, int max_contacts) {
+  data.nquat = static_cast<int>(data.quat_jntid.size());
+  data.nfriction = static_cast<int>(data.friction_dofid.size());
+  data.npair = static_cast<int>(data.pair_kind.size());
+  data.has_contacts = data.has_contacts && data.npair > 0;
+  data.row = (data.nv + 3) / 4 * 4;
+  data.rk4 = data.integrator == Integrator::rk4;
+  data.pgs = data.solver == SolverType::pgs;
+  data.max_contacts = !data.has_contacts ? 0 : max_contacts > 0 ? max_contacts : default_max_contacts(data);
+  count_blocks(data);
+}
+
+}  // namespace hotloop
