@@ -62,6 +62,7 @@ void count_blocks(ModelData& m) {
   const bool frictional = std::any_of(m.pair_condim.begin(), m.pair_condim.end(), [](int d) { return d > 1; });
   m.max_blocks = blocks + m.max_contacts;
   m.max_rows = rows + m.max_contacts * (frictional ? 3 : 1);
+  if (m.pgs) m.max_rows += blocks;  // it gives every block a row
 }
 
 }  // namespace
@@ -100,6 +101,7 @@ void finish_sizes(ModelData& data, int max_contacts) {
   data.rk4 = data.integrator == Integrator::rk4;
   data.pgs = data.solver == SolverType::pgs;
   data.max_contacts = !data.has_contacts ? 0 : max_contacts > 0 ? max_contacts : default_max_contacts(data);
+  finish_tables(data);
   count_blocks(data);
 }
 

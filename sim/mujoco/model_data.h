@@ -36,6 +36,9 @@ struct ModelData : ModelSizes, ModelOptions<double> {
 // (max_contacts: 0 chooses from the model). Called by the loader when all arrays are filled.
 void finish_sizes(ModelData& data, int max_contacts);
 
+// Fills the tables that follow from the topology (model_tables.cpp). Called by finish_sizes.
+void finish_tables(ModelData& data);
+
 // A Model<Real> on a device: owns the arrays that its pointers name.
 template <class Real>
 class ModelMemory {

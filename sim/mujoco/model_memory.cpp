@@ -71,7 +71,6 @@ void convert(const ModelOptions<double>& from, ModelOptions<Real>& to) {
   to.clamps_ctrl = from.clamps_ctrl;
   to.safe_ref = from.safe_ref;
   to.implicit_damping = from.implicit_damping;
-  to.has_fluid = from.has_fluid;
   to.timestep = static_cast<Real>(from.timestep);
   to.density = static_cast<Real>(from.density);
   to.viscosity = static_cast<Real>(from.viscosity);

@@ -184,6 +184,15 @@ SIM_HD void hessian_row(const M& m, const W& w, int i, typename M::Real* h, type
   right = force;
 }
 
+// What improvements and gradients are scaled with before they are compared with the tolerance: the trace of M (MuJoCo
+// 3 took the mean of its diagonal at qpos0; 4.0 takes the current one).
+template <class G, class M, class W>
+SIM_HD typename M::Real cost_scale(const G& g, const M& m, const W& w) {
+  using Real = typename M::Real;
+  const Real trace = g.template reduce<Real>(m.nv, [&](int i) { return w.M()[i * m.row + i]; });
+  return Real(1) / maximum(trace, kTiny<Real>());
+}
+
 // out = M vector
 template <class G, class M, class W, class Real>
 SIM_HD void mass_product(const G& g, const M& m, const W& w, const Real* vector, Real* out) {
@@ -244,7 +253,7 @@ template <int N, class G, class M, class W>
 SIM_HD void newton(const G& g, const M& m, const W& w) {
   using Real = typename M::Real;
   const int n = w.counts()[kBlocks];
-  const Real scale = Real(1) / (m.meaninertia * Real(m.nv > 1 ? m.nv : 1));
+  const Real scale = cost_scale(g, m, w);
   const Real tolerance = maximum(m.tolerance, Real(sizeof(Real) == 4 ? 1e-6 : 0));
   g.for_each(m.nv, [&](int i) { w.qacc()[i] = m.has_warmstart ? w.qacc_warmstart()[i] : Real(0); });
   mass_product(g, m, w, w.qacc(), w.Ma());

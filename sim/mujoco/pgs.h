@@ -259,7 +259,7 @@ SIM_HD int pgs_edges(const G& g, const M& m, const W& w) {
 template <int N, class G, class M, class W>
 SIM_HD void pgs(const G& g, const M& m, const W& w) {
   using Real = typename M::Real;
-  const Real scale = Real(1) / (m.meaninertia * Real(m.nv > 1 ? m.nv : 1));
+  const Real scale = cost_scale(g, m, w);
   factor_mass(g, m, w);
   g.for_each(m.nv, [&](int i) { w.search()[i] = w.qfrc_smooth()[i]; });
   g.once([&] { mass_solve(m, w, w.search()); });

@@ -58,8 +58,8 @@ inline constexpr int kPgsVectors = 4;
   X(con_pos, 3 * s.max_contacts, kCollision, kConstraint, kKeepContact)       \
   X(con_frame, 6 * s.max_contacts, kCollision, kConstraint, kKeepContact)     \
   X(qfrc_actuator, s.nv, kVelocity, kVelocity, kKeepForce)                    \
-  X(qfrc_passive, s.nv, kVelocity, kVelocity, 0)                              \
-  X(qfrc_bias, s.nv, kVelocity, kVelocity, 0)                                 \
+  X(qfrc_passive, s.nv, kVelocity, kVelocity, kKeepForce)                     \
+  X(qfrc_bias, s.nv, kVelocity, kVelocity, kKeepForce)                        \
   X(qfrc_smooth, s.nv, kVelocity, kIntegrate, 0)                              \
   X(dof_vel, 6 * s.nv, kVelocity, kVelocity, kKeepVelocity)                   \
   X(dof_acc, 6 * s.nv, kVelocity, kVelocity, 0)                               \

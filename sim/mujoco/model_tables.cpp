@@ -1,0 +1,91 @@
+// Tables that follow from a model's topology: which dofs move a body, kinematic trees, and the moments of actuators and
+// tendons sorted by dof, so that each lane sums the forces on its own dof.
+#include "sim/mujoco/model_data.h"
+
+namespace hotloop {
+namespace {
+
+// Sorts entries 0 ... n - 1 by the dof they act on: entries of dof i are list[adr[i]] ... list[adr[i] + num[i] - 1].
+void sort_by_dof(const std::vector<int>& dof_of, int nv, std::vector<int>& adr, std::vector<int>& num,
+                 std::vector<int>& list) {
+  adr.assign(nv, 0);
+  num.assign(nv, 0);
+  list.clear();
+  for (int i = 0; i < nv; ++i) {
+    adr[i] = static_cast<int>(list.size());
+    for (int e = 0; e < static_cast<int>(dof_of.size()); ++e)
+      if (dof_of[e] == i) list.push_back(e);
+    num[i] = static_cast<int>(list.size()) - adr[i];
+  }
+}
+
+void tree_tables(ModelData& d) {
+  d.body_dofmask.assign(4 * d.nbody, 0);
+  for (int b = 0; b < d.nbody; ++b)
+    for (int i = d.body_lastdof[b]; i >= 0; i = d.dof_parentid[i])
+      d.body_dofmask[4 * b + i / 32] |= static_cast<int>(1U << (i % 32));
+  d.root_bodyid.clear();
+  d.root_end.clear();
+  for (int b = 1; b < d.nbody; ++b) {
+    if (d.body_parentid[b] == 0) {
+      d.root_bodyid.push_back(b);
+      d.root_end.push_back(b);
+    }
+    d.root_end.back() = b + 1;
+  }
+  d.nroot = static_cast<int>(d.root_bodyid.size());
+}
+
+// Moments are constant: a scalar joint's is its gear, a fixed tendon's its coefficients, and those of ball and free
+// joints their gear in the joint's own frame.
+void actuator_tables(ModelData& d) {
+  d.actuator_momadr.clear();
+  d.actuator_momnum.clear();
+  d.mom_actid.clear();
+  d.mom_dofid.clear();
+  d.mom_coef.clear();
+  const auto add = [&](int actuator, int dof, double coef) {
+    d.mom_actid.push_back(actuator);
+    d.mom_dofid.push_back(dof);
+    d.mom_coef.push_back(coef);
+  };
+  for (int u = 0; u < d.nu; ++u) {
+    d.actuator_momadr.push_back(static_cast<int>(d.mom_actid.size()));
+    const int id = d.actuator_trnid[u];
+    const double* gear = &d.actuator_gear[6 * u];
+    if (d.actuator_trntype[u] == static_cast<int>(Transmission::tendon)) {
+      for (int k = d.tendon_adr[id]; k < d.tendon_adr[id] + d.tendon_num[id]; ++k)
+        add(u, d.wrap_dofid[k], gear[0] * d.wrap_coef[k]);
+    } else {
+      const auto type = static_cast<JointType>(d.jnt_type[id]);
+      const int dofs = type == JointType::free ? 6 : type == JointType::ball ? 3 : 1;
+      d.actuator_trntype[u] = static_cast<int>(type == JointType::free   ? Transmission::free_joint
+                                               : type == JointType::ball ? Transmission::ball
+                                                                         : Transmission::joint);
+      for (int k = 0; k < dofs; ++k) add(u, d.jnt_dofadr[id] + k, gear[k]);
+    }
+    d.actuator_momnum.push_back(static_cast<int>(d.mom_actid.size()) - d.actuator_momadr[u]);
+  }
+  d.nmom = static_cast<int>(d.mom_actid.size());
+  sort_by_dof(d.mom_dofid, d.nv, d.dof_momadr, d.dof_momnum, d.dof_mom);
+}
+
+}  // namespace
+
+void finish_tables(ModelData& d) {
+  tree_tables(d);
+  actuator_tables(d);
+  d.wrap_tendonid.assign(d.nwrap, 0);
+  for (int t = 0; t < d.ntendon; ++t)
+    for (int k = d.tendon_adr[t]; k < d.tendon_adr[t] + d.tendon_num[t]; ++k) d.wrap_tendonid[k] = t;
+  sort_by_dof(d.wrap_dofid, d.nv, d.dof_wrapadr, d.dof_wrapnum, d.dof_wrap);
+  d.has_polytopes = false;
+  for (const int kind : d.pair_kind) {
+    const auto k = static_cast<PairKind>(kind);
+    const bool round = k == PairKind::plane_sphere || k == PairKind::plane_capsule || k == PairKind::sphere_sphere ||
+                       k == PairKind::sphere_capsule || k == PairKind::capsule_capsule;
+    d.has_polytopes = d.has_polytopes || !round;
+  }
+}
+
+}  // namespace hotloop
