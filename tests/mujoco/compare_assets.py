@@ -1,7 +1,7 @@
 """Compares the compiled models of assets/mjcf with those of the installed Gymnasium package, field by field.
 
-python compare_assets.py FOLDER: FOLDER is assets/mjcf. Every field of mjModel is compared but those of EXCLUDED; numbers
-must agree within 1e-12, relative. Prints the first field that differs, for each model; exit status 1 if any does.
+python compare_assets.py FOLDER: FOLDER is assets/mjcf. Every field of mjModel is compared but those of EXCLUDED;
+numbers must agree within 1e-12, relative. Prints the first field that differs, for each model; exit status 1 if any does.
 """
 
 import pathlib
