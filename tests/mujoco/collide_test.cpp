@@ -2,6 +2,7 @@
 
 #include <sstream>
 
+#include "sim/mujoco/collide_polytope.h"
 #include "sim/mujoco/collide_round.h"
 #include "tests/mujoco/collide_rig.h"
 
@@ -58,11 +59,15 @@ std::string text(const Pose& p, const Touches& expected, const Touches& found) {
   return out.str();
 }
 
+// From the entry that knows the kind; the other one finds nothing.
 template <class Real>
 Touches ours(const Kind& kind, const Pose& pose) {
-  return ours<Real>(kind, pose, [](PairKind k, const Geom<Real>& a, const Geom<Real>& b, Real margin) {
-    return collide_round(k, a, b, margin);
-  });
+  const auto round = [](auto... arguments) { return collide_round(arguments...); };
+  const auto polytope = [](auto... arguments) { return collide_polytope(arguments...); };
+  Touches found = ours<Real>(kind, pose, round);
+  const Touches others = ours<Real>(kind, pose, polytope);
+  found.insert(found.end(), others.begin(), others.end());
+  return found;
 }
 
 // Spheres and capsules take the normal from the difference of two points of their axes, rounded each: the nearer these
@@ -157,13 +162,18 @@ TEST_P(Collide, FloatStaysAtTheFloor) {
             << ratios[ratios.size() * 99 / 100] << " max " << ratios.back() << '\n';
 }
 
-INSTANTIATE_TEST_SUITE_P(Pairs, Collide,
-                         testing::Values(Kind{PairKind::plane_sphere, "PlaneSphere", mjGEOM_PLANE, mjGEOM_SPHERE},
-                                         Kind{PairKind::plane_capsule, "PlaneCapsule", mjGEOM_PLANE, mjGEOM_CAPSULE},
-                                         Kind{PairKind::sphere_sphere, "SphereSphere", mjGEOM_SPHERE, mjGEOM_SPHERE},
-                                         Kind{PairKind::sphere_capsule, "SphereCapsule", mjGEOM_SPHERE, mjGEOM_CAPSULE},
-                                         Kind{PairKind::capsule_capsule, "CapsuleCapsule", mjGEOM_CAPSULE,
-                                              mjGEOM_CAPSULE}),
+const Kind kKinds[] = {
+    {PairKind::plane_sphere, "PlaneSphere", mjGEOM_PLANE, mjGEOM_SPHERE},
+    {PairKind::plane_capsule, "PlaneCapsule", mjGEOM_PLANE, mjGEOM_CAPSULE},
+    {PairKind::plane_cylinder, "PlaneCylinder", mjGEOM_PLANE, mjGEOM_CYLINDER},
+    {PairKind::plane_box, "PlaneBox", mjGEOM_PLANE, mjGEOM_BOX},
+    {PairKind::sphere_sphere, "SphereSphere", mjGEOM_SPHERE, mjGEOM_SPHERE},
+    {PairKind::sphere_capsule, "SphereCapsule", mjGEOM_SPHERE, mjGEOM_CAPSULE},
+    {PairKind::sphere_cylinder, "SphereCylinder", mjGEOM_SPHERE, mjGEOM_CYLINDER},
+    {PairKind::sphere_box, "SphereBox", mjGEOM_SPHERE, mjGEOM_BOX},
+    {PairKind::capsule_capsule, "CapsuleCapsule", mjGEOM_CAPSULE, mjGEOM_CAPSULE},
+};
+INSTANTIATE_TEST_SUITE_P(Pairs, Collide, testing::ValuesIn(kKinds),
                          [](const testing::TestParamInfo<Kind>& info) { return info.param.name; });
 
 }  // namespace
