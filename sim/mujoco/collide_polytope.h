@@ -1,6 +1,7 @@
 // Collisions with boxes and cylinders. Each pair has its own rules in MuJoCo (engine_collision_primitive.c and
 // engine_collision_box.c); results equal its, in order and number.
 #pragma once
+#include "sim/mujoco/collide_capsule_box.h"
 #include "sim/mujoco/collide_round.h"
 
 namespace hotloop {
@@ -140,6 +141,23 @@ SIM_HD Contacts<Real, 8> sphere_box(const Geom<Real>& sphere, const Geom<Real>& 
   return found;
 }
 
+template <class Real>
+SIM_HD Contacts<Real, 8> capsule_box(const Geom<Real>& capsule, const Geom<Real>& box, Real margin) {
+  Contacts<Real, 8> found;
+  const Mat3<Real> turn = matrix(box.quat);
+  const Vec3<Real> size = load3(box.size);
+  const Real radius = capsule.size[0], half = capsule.size[1];
+  // MuJoCo's bound of a squared distance by a length: none where sizes are below a metre
+  const Real reach = margin + Real(2) * (radius + half + size.x + size.y + size.z);
+  const auto touch = [&](const Vec3<Real>& center) {
+    ContactPoint<Real> point;
+    if (touch_box(center, radius, size, margin, point)) append(found, to_world(box.pos, turn, point));
+  };
+  touch_along_segment(transposed_times(turn, capsule.pos - box.pos),
+                      half * transposed_times(turn, z_axis(capsule.quat)), reach, size, touch);
+  return found;
+}
+
 // No contacts for kinds of other files.
 template <class Real>
 SIM_HD Contacts<Real, 8> collide_polytope(PairKind kind, const Geom<Real>& a, const Geom<Real>& b, Real margin) {
@@ -152,6 +170,8 @@ SIM_HD Contacts<Real, 8> collide_polytope(PairKind kind, const Geom<Real>& a, co
       return sphere_cylinder(a, b, margin);
     case PairKind::sphere_box:
       return sphere_box(a, b, margin);
+    case PairKind::capsule_box:
+      return capsule_box(a, b, margin);
     default:
       return {};
   }

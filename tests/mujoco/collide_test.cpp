@@ -70,11 +70,12 @@ Touches ours(const Kind& kind, const Pose& pose) {
   return found;
 }
 
-// Spheres and capsules take the normal from the difference of two points of their axes, rounded each: the nearer these
-// are, the less it says, even where the exact normal is stable (crossing capsules).
+// Spheres and capsules take the normal from the difference of two points, rounded each: the nearer these are, the less
+// it says, even where the exact normal is stable (crossing capsules). Points on faces of boxes may coincide.
 double lever_arm(const Kind& kind, const Pose& pose, const Touch& touch) {
-  const bool round = kind.type1 != mjGEOM_PLANE && kind.type2 <= mjGEOM_CAPSULE;
-  return round ? std::max(1e-9, touch.dist + pose.size[0][0] + pose.size[1][0]) : 1.0;
+  if (kind.type1 == mjGEOM_PLANE) return 1;
+  const double arm = touch.dist + pose.size[0][0] + (kind.type2 <= mjGEOM_CAPSULE ? pose.size[1][0] : 0);
+  return std::max(1e-9, kind.type2 == mjGEOM_BOX && arm < 0 ? 1.0 : arm);
 }
 
 void drop_near_margin(Touches& touches, double margin, double within) {
@@ -172,6 +173,7 @@ const Kind kKinds[] = {
     {PairKind::sphere_cylinder, "SphereCylinder", mjGEOM_SPHERE, mjGEOM_CYLINDER},
     {PairKind::sphere_box, "SphereBox", mjGEOM_SPHERE, mjGEOM_BOX},
     {PairKind::capsule_capsule, "CapsuleCapsule", mjGEOM_CAPSULE, mjGEOM_CAPSULE},
+    {PairKind::capsule_box, "CapsuleBox", mjGEOM_CAPSULE, mjGEOM_BOX},
 };
 INSTANTIATE_TEST_SUITE_P(Pairs, Collide, testing::ValuesIn(kKinds),
                          [](const testing::TestParamInfo<Kind>& info) { return info.param.name; });
