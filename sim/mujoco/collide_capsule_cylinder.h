@@ -116,9 +116,10 @@ struct SegmentAndCylinder {
   }
 };
 
-// Cuts the segment from..to, seen along z, with the regular polygon of 16 corners, one of them at (radius, 0).
+// Cuts the segment from..to, seen along z, with the regular polygon of 16 corners, one of them at (radius, 0). cut: bit
+// k says that end k has moved.
 template <class Real>
-SIM_HD bool clip_to_cap(Vec3<Real>& from, Vec3<Real>& to, Real radius) {
+SIM_HD bool clip_to_cap(Vec3<Real>& from, Vec3<Real>& to, Real radius, int& cut) {
   const Vec3<Real> step = to - from;
   const Real inner = radius * Real(0.98078528040323044913);                 // cos(pi / 16)
   Real c = Real(0.98078528040323044913), s = Real(0.19509032201612826785);  // the first side's normal: at pi / 16
@@ -137,6 +138,7 @@ SIM_HD bool clip_to_cap(Vec3<Real>& from, Vec3<Real>& to, Real radius) {
     c = turned;
   }
   if (low > high) return false;
+  cut = (low > Real(0) ? 1 : 0) | (high < Real(1) ? 2 : 0);
   to = from + high * step;
   from = from + low * step;
   return true;
@@ -156,15 +158,19 @@ SIM_HD void touch_capsule_cylinder(SegmentAndCylinder<Real>& pair, Real radius, 
     const Vec3<Real> cap{Real(0), Real(0), -up};
     const Vec3<Real> facing = pair.center + fat * (n - dot(n, pair.axis) * pair.axis);
     Vec3<Real> ends[2] = {facing - pair.half, facing + pair.half};
-    if (clip_to_cap(ends[0], ends[1], pair.radius)) {
-      int count = 0;
+    int cut = 0;
+    if (clip_to_cap(ends[0], ends[1], pair.radius, cut)) {
+      const Real depths[2] = {up * ends[0].z - pair.height - Real(0.5) * margin,
+                              up * ends[1].z - pair.height - Real(0.5) * margin};
+      const bool near[2] = {!(depths[0] > Real(0)), !(depths[1] > Real(0))};
       unrolled<2>([&](int k) {
-        const Real depth = up * ends[k].z - pair.height - Real(0.5) * margin;
-        if (depth > Real(0)) return;
-        found(depth + margin, Vec3<Real>{ends[k].x, ends[k].y, ends[k].z - up * Real(0.5) * depth}, cap);
-        ++count;
+        if (!near[k]) return;
+        const Vec3<Real> pos{ends[k].x, ends[k].y, ends[k].z - up * Real(0.5) * depths[k]};
+        found(depths[k] + margin, pos, cap);
+        // MuJoCo's clipping leaves a cut end twice, and drops the copy only if the other end is there
+        if (!near[1 - k] && (cut >> k & 1) != 0) found(depths[k] + margin, pos, cap);
       });
-      if (count > 0) return;
+      if (near[0] || near[1]) return;
     }
   }
   found(dist, pair.point + (radius + Real(0.5) * dist) * n, n);
