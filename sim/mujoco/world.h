@@ -111,55 +111,8 @@ struct WorldLayout {
   int reals = 0;  // of the whole
 };
 
-namespace layout_detail {
-struct Slot {
-  int begin = 0, end = 0, from = 0, to = 0;
-};
-// Places arrays one after another at the lowest address that is free during their whole life.
-struct Allocator {
-  Slot slots[80] = {};
-  int count = 0, size = 0;
-
-  SIM_HD constexpr int place(int elements, int from, int to) {
-    const int length = (elements + 3) / 4 * 4;
-    if (length == 0) return 0;
-    int begin = 0;
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (int i = 0; i < count; ++i) {
-        const Slot& t = slots[i];
-        if (t.from <= to && from <= t.to && begin < t.end && t.begin < begin + length) {
-          begin = t.end;
-          moved = true;
-        }
-      }
-    }
-    slots[count].begin = begin;
-    slots[count].end = begin + length;
-    slots[count].from = from;
-    slots[count].to = to;
-    ++count;
-    if (begin + length > size) size = begin + length;
-    return begin;
-  }
-};
-}  // namespace layout_detail
-
-// The layout for a model of these sizes. keep: Keep bits; RK4 runs the parts several times a step, so that what is kept
-// is never shared.
-constexpr WorldLayout make_layout(const ModelSizes& s, unsigned keep) {
-  WorldLayout at;
-  layout_detail::Allocator reals;
-#define HOTLOOP_PLACE(name, elements, from, to, bits) \
-  at.name = ((bits)&keep) != 0 ? reals.place(elements, from, kFinish) : reals.place(elements, from, to);
-  HOTLOOP_WORLD_REALS(HOTLOOP_PLACE)
-#undef HOTLOOP_PLACE
-#define HOTLOOP_PLACE(name, elements, from, to, bits) at.name = reals.place(elements, from, to);
-  HOTLOOP_WORLD_INTS(HOTLOOP_PLACE)
-#undef HOTLOOP_PLACE
-  at.reals = reals.size;
-  return at;
-}
+// The layout for a model of these sizes; keep: Keep bits (world_layout.cpp).
+WorldLayout make_layout(const ModelSizes& sizes, unsigned keep);
 
 // Bytes of one world's working set.
 template <class Real>
