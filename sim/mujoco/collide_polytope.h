@@ -178,7 +178,7 @@ SIM_HD Contacts<Real, 8> capsule_cylinder(const Geom<Real>& capsule, const Geom<
   return found;
 }
 
-// No contacts for kinds of other files.
+// Pairs with a box or a cylinder.
 template <class Real>
 SIM_HD Contacts<Real, 8> collide_polytope(PairKind kind, const Geom<Real>& a, const Geom<Real>& b, Real margin) {
   switch (kind) {
@@ -197,6 +197,17 @@ SIM_HD Contacts<Real, 8> collide_polytope(PairKind kind, const Geom<Real>& a, co
     default:
       return {};
   }
+}
+
+// All pairs.
+template <class Real>
+SIM_HD Contacts<Real, 8> collide_any(PairKind kind, const Geom<Real>& a, const Geom<Real>& b, Real margin) {
+  const Contacts<Real, 2> round = collide_round(kind, a, b, margin);
+  if (round.count == 0) return collide_polytope(kind, a, b, margin);
+  Contacts<Real, 8> found;
+  for (int k = 0; k < 2; ++k) found.at[k] = round.at[k];
+  found.count = round.count;
+  return found;
 }
 
 }  // namespace hotloop

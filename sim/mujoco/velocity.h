@@ -118,17 +118,20 @@ SIM_HD void joint_spring(const M& m, const W& w, int j) {
   const Real* rest = m.qpos_spring + m.jnt_qposadr[j];
   Real* out = w.qfrc_passive() + m.jnt_dofadr[j];
   if (type == JointType::hinge || type == JointType::slide) {
-    out[0] = m.has_springs ? -k * (qpos[0] - rest[0]) : Real(0);
+    out[0] = -k * (qpos[0] - rest[0]);
     return;
   }
-  const Real scale = m.has_springs ? -k : Real(0);
+  if (!m.has_ball_springs) {
+    for (int i = 0; i < (type == JointType::free ? 6 : 3); ++i) out[i] = 0;
+    return;
+  }
   if (type == JointType::free) {
-    store3(out, scale * (load3(qpos) - load3(rest)));
+    store3(out, -k * (load3(qpos) - load3(rest)));
     qpos += 3;
     rest += 3;
     out += 3;
   }
-  store3(out, scale * rotation_vector(conjugate(load4(rest)) * normalized(load4(qpos))));
+  store3(out, -k * rotation_vector(conjugate(load4(rest)) * normalized(load4(qpos))));
 }
 
 // Force of a fixed tendon's spring and damper.
@@ -149,14 +152,14 @@ SIM_HD typename M::Real tendon_force(const M& m, const W& w, int t) {
 template <class G, class M, class W>
 SIM_HD void passive_forces(const G& g, const M& m, const W& w) {
   using Real = typename M::Real;
-  g.for_each(m.njnt, [&](int j) { joint_spring(m, w, j); });
+  if (m.has_springs) g.for_each(m.njnt, [&](int j) { joint_spring(m, w, j); });
   if (m.has_fluid) {
     g.for_each(m.nbody, [&](int b) { store6(w.cfluid() + 6 * b, fluid_force(m, w, b)); });
     g.for_each(6, [&](int k) { subtree_sum(m, w.cfluid() + k, 6); });
   }
   if (m.ntendon > 0) g.for_each(m.ntendon, [&](int t) { w.ten_velocity()[t] = tendon_force(m, w, t); });
   g.for_each(m.nv, [&](int i) {
-    Real force = w.qfrc_passive()[i];
+    Real force = m.has_springs ? w.qfrc_passive()[i] : Real(0);
     if (m.has_dampers) force -= m.dof_damping.of(w.index)[i] * w.qvel()[i];
     for (int k = m.dof_wrapadr[i]; k < m.dof_wrapadr[i] + m.dof_wrapnum[i]; ++k) {
       const int entry = m.dof_wrap[k];
@@ -177,7 +180,7 @@ SIM_HD typename M::Real actuator_output(const M& m, const W& w, int u) {
   const Real* gain = m.actuator_gainprm.of(w.index) + 3 * u;
   const Real* bias = m.actuator_biasprm.of(w.index) + 3 * u;
   Real force = gain[0] * ctrl;
-  if (gain[1] != Real(0) || gain[2] != Real(0) || bias[0] != Real(0) || bias[1] != Real(0) || bias[2] != Real(0)) {
+  if (m.has_affine) {
     Real len = 0, speed = 0;
     const int id = m.actuator_trnid[u];
     const auto kind = static_cast<Transmission>(m.actuator_trntype[u]);
