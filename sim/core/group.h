@@ -112,6 +112,7 @@ struct DeviceGroup {
   }
   template <class F>
   __device__ __forceinline__ void for_each(int n, F f) const {
+#pragma unroll 1  // code size: a step's instructions hardly fit the caches
     for (int i = lane; i < n; i += L) f(i);
     sync();
   }
@@ -138,6 +139,7 @@ struct DeviceGroup {
   __device__ __forceinline__ T reduce(int n, F f) const {
     static_assert(L <= 32);
     T total{};
+#pragma unroll 1
     for (int i = lane; i < n; i += L) total = total + f(i);
 #pragma unroll
     for (int half = L / 2; half > 0; half /= 2) total = total + shuffle_xor(mask(), total, half);
@@ -147,6 +149,7 @@ struct DeviceGroup {
   __device__ __forceinline__ bool any(int n, F f) const {
     static_assert(L <= 32);
     bool found = false;
+#pragma unroll 1
     for (int i = lane; i < n; i += L) found = found || f(i);
     return __any_sync(mask(), found);
   }
@@ -156,6 +159,7 @@ struct DeviceGroup {
     const unsigned shift = threadIdx.x % 32 / L * L;
     const unsigned before = (1u << lane) - 1u;
     int total = 0;
+#pragma unroll 1
     for (int start = 0; start < n; start += L) {
       const int i = start + lane;
       auto item = make(i < n ? i : n - 1);  // a lane beyond the end repeats the last index and drops the result

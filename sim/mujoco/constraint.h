@@ -242,6 +242,7 @@ SIM_HD void contact_rows(const G& g, const M& m, const W& w, int first, int cont
     const int dof = i < m.nv ? i : m.nv - 1;
     const Vec6<Real> axis = load6(w.cdof() + 6 * dof);
     const Vec3<Real> centre = load3(w.root_com() + 3 * m.body_rootid[m.dof_bodyid[dof]]);
+#pragma unroll 1
     for (int c = 0; c < contacts; ++c) {
       const int* moves = w.con_moves() + 2 * words * c + 2 * (dof >> 5);
       const int sign = i < m.nv ? (moves[1] >> (dof & 31) & 1) - (moves[0] >> (dof & 31) & 1) : 0;

@@ -169,8 +169,10 @@ SIM_HD void hessian_row(const M& m, const W& w, int i, typename M::Real* h, type
   // rows of ball limits and tendons, then contacts: worlds that share a warp are at their contacts at the same time
   const int contacts = w.counts()[kContactBlocks], n = w.counts()[kContacts];
   if (m.ntendon > 0 || m.nquat > 0)
+#pragma unroll 1
     for (int b = first_row_block(m); b < contacts; ++b)
       if (!is_dof_block(kind_of(w, b))) add_block<N>(m, w, b, i, h, force);
+#pragma unroll 1
   for (int c = 0; c < n; ++c)
     if (w.block_state()[contacts + c] != 0) add_block<N>(m, w, contacts + c, i, h, force);
   right = force;
@@ -204,6 +206,7 @@ SIM_HD LineStep<typename M::Real> line_search(const G& g, const M& m, const W& w
   using Real = typename M::Real;
   const int n = w.counts()[kBlocks];
   Real step = 1, low = 0, high = -1;
+#pragma unroll 1
   for (int it = 0; it < m.ls_iterations; ++it) {
     // along the direction: first and second derivative, and how many blocks left the set that `step` was computed from
     const Vec3<Real> sum = g.template reduce<Vec3<Real>>(n, [&](int b) {
@@ -242,6 +245,7 @@ SIM_HD void constraint_forces(const G& g, const M& m, const W& w) {
   const int n = w.counts()[kBlocks];
   g.for_each(m.nv, [&](int i) {
     Real force = w.dof_force()[i];
+#pragma unroll 1
     for (int b = first_row_block(m); b < n; ++b) {
       if (is_dof_block(kind_of(w, b))) continue;
       const Real* f = w.block_force() + 3 * b;
