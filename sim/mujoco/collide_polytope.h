@@ -1,6 +1,7 @@
 // Collisions with boxes and cylinders. Each pair has its own rules in MuJoCo (engine_collision_primitive.c and
 // engine_collision_box.c); results equal its, in order and number.
 #pragma once
+#include "sim/mujoco/collide_box_box.h"
 #include "sim/mujoco/collide_capsule_box.h"
 #include "sim/mujoco/collide_capsule_cylinder.h"
 #include "sim/mujoco/collide_round.h"
@@ -178,6 +179,45 @@ SIM_HD Contacts<Real, 8> capsule_cylinder(const Geom<Real>& capsule, const Geom<
   return found;
 }
 
+template <class Real>
+SIM_HD Mat3<Real> transposed(const Mat3<Real>& m) {
+  return {column(m, 0), column(m, 1), column(m, 2)};
+}
+
+template <class Real>
+SIM_HD Contacts<Real, 8> box_box(const Geom<Real>& a, const Geom<Real>& b, Real margin) {
+  Contacts<Real, 8> found;
+  const Mat3<Real> turn1 = matrix(a.quat), turn2 = matrix(b.quat);
+  BoxPair<Real> pair;
+  pair.size1 = load3(a.size);
+  pair.size2 = load3(b.size);
+  pair.center = transposed_times(turn1, b.pos - a.pos);
+  pair.turn =
+      transposed(Mat3<Real>{transposed_times(turn1, column(turn2, 0)), transposed_times(turn1, column(turn2, 1)),
+                            transposed_times(turn1, column(turn2, 2))});
+  const Vec3<Real> sum = pair.size1 + pair.size2;
+  pair.slack = margin + BoxTolerance<Real>::separation * (sum.x + sum.y + sum.z);
+  if (!pair.choose_axis()) return found;
+  if (pair.code >= 6) {
+    ContactPoint<Real> point;
+    if (pair.touch_edges(point)) append(found, to_world(a.pos, turn1, point));
+    return found;
+  }
+  const bool first = pair.code < 3;  // whose face
+  const int k = first ? pair.code : pair.code - 3;
+  const Vec3<Real> center = first ? pair.center : pair.back;
+  const Vec3<Real> outward =
+      component(center, k) >= Real(0) ? column(first ? turn1 : turn2, k) : -column(first ? turn1 : turn2, k);
+  touch_face(k, first ? pair.size1 : pair.size2, first ? pair.size2 : pair.size1, center,
+             first ? pair.turn : transposed(pair.turn), margin, [&](const Vec3<Real>& pos, Real dist) {
+               append(found, {dist,
+                              (first ? a.pos : b.pos) + (first ? turn1 : turn2) * pos,
+                              first ? outward : -outward,
+                              {Real(0), Real(0), Real(0)}});
+             });
+  return found;
+}
+
 // No contacts for kinds of other files.
 template <class Real>
 SIM_HD Contacts<Real, 8> collide_polytope(PairKind kind, const Geom<Real>& a, const Geom<Real>& b, Real margin) {
@@ -194,6 +234,8 @@ SIM_HD Contacts<Real, 8> collide_polytope(PairKind kind, const Geom<Real>& a, co
       return capsule_cylinder(a, b, margin);
     case PairKind::capsule_box:
       return capsule_box(a, b, margin);
+    case PairKind::box_box:
+      return box_box(a, b, margin);
     default:
       return {};
   }

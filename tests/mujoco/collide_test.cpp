@@ -37,6 +37,19 @@ Difference difference(const Touches& a, const Touches& b) {
   return d;
 }
 
+// Where faces of two boxes tie for the contact, rounding decides which is the reference and with that the order of the
+// contacts, not what they are: b in the order of a.
+Touches in_order_of(const Touches& a, Touches b) {
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    const auto nearer = [&](const Touch& s, const Touch& t) {
+      return difference(s, a[i]).pos < difference(t, a[i]).pos;
+    };
+    const auto offset = static_cast<std::ptrdiff_t>(i);
+    std::iter_swap(b.begin() + offset, std::min_element(b.begin() + offset, b.end(), nearer));
+  }
+  return b;
+}
+
 std::string text(const Pose& p, const Touches& expected, const Touches& found) {
   std::ostringstream out;
   out.precision(17);
@@ -97,7 +110,9 @@ TEST_P(Collide, EqualsLibraryInDouble) {
   int touching = 0, ambiguous = 0, failures = 0;
   Difference most;
   for_each_pose([&](const Pose& pose) {
-    const Touches expected = library(pose), found = ours<double>(GetParam(), pose);
+    const Touches expected = library(pose);
+    Touches found = ours<double>(GetParam(), pose);
+    if (GetParam().kind == PairKind::box_box) found = in_order_of(expected, found);
     touching += expected.empty() ? 0 : 1;
     const Difference d = expected.size() == found.size() ? difference(expected, found) : Difference{9, 9, 9};
     if (d.dist <= 1e-9 && d.pos <= 1e-9 && d.frame <= 1e-9) {
@@ -136,7 +151,9 @@ TEST_P(Collide, FloatStaysAtTheFloor) {
       std::erase_if(touches, [&](const Touch& t) { return t.dist > pose.margin - 1e-6; });
       return touches;
     };
-    const Touches expected = away_from_margin(library(pose)), found = away_from_margin(ours<float>(GetParam(), pose));
+    const Touches expected = away_from_margin(library(pose));
+    Touches found = away_from_margin(ours<float>(GetParam(), pose));
+    if (GetParam().kind == PairKind::box_box) found = in_order_of(expected, found);
     const Difference d = expected.size() == found.size() ? difference(expected, found) : Difference{9, 9, 9};
     Difference floor{kUlp * scale, kUlp * scale, kUlp};
     for (const Touch& t : expected) {
@@ -197,6 +214,7 @@ const Kind kKinds[] = {
     {PairKind::sphere_box, "SphereBox", mjGEOM_SPHERE, mjGEOM_BOX},
     {PairKind::capsule_capsule, "CapsuleCapsule", mjGEOM_CAPSULE, mjGEOM_CAPSULE},
     {PairKind::capsule_box, "CapsuleBox", mjGEOM_CAPSULE, mjGEOM_BOX},
+    {PairKind::box_box, "BoxBox", mjGEOM_BOX, mjGEOM_BOX},
 };
 INSTANTIATE_TEST_SUITE_P(Pairs, Collide, testing::ValuesIn(kKinds),
                          [](const testing::TestParamInfo<Kind>& info) { return info.param.name; });
