@@ -192,6 +192,7 @@ SIM_HD Contacts<Real, 8> box_box(const Geom<Real>& a, const Geom<Real>& b, Real 
   pair.size1 = load3(a.size);
   pair.size2 = load3(b.size);
   pair.center = transposed_times(turn1, b.pos - a.pos);
+  pair.back = transposed_times(turn2, a.pos - b.pos);
   pair.turn =
       transposed(Mat3<Real>{transposed_times(turn1, column(turn2, 0)), transposed_times(turn1, column(turn2, 1)),
                             transposed_times(turn1, column(turn2, 2))});
