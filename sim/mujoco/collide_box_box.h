@@ -20,8 +20,8 @@ struct BoxTolerance<double> {
   static constexpr double separation = 1e-13, parallel = 1e-16, sign = 1e-9, same = 1e-14;
 };
 
-SIM_HD constexpr int after(int k) { return k == 2 ? 0 : k + 1; }
-SIM_HD constexpr int before(int k) { return k == 0 ? 2 : k - 1; }
+SIM_HD constexpr int next_axis(int k) { return k == 2 ? 0 : k + 1; }
+SIM_HD constexpr int previous_axis(int k) { return k == 0 ? 2 : k - 1; }
 
 // Both boxes, in the frame of the first.
 template <class Real>
@@ -60,7 +60,7 @@ struct BoxPair {
     const Real face = best;
     const int face_code = code;
     unrolled<9>([&](int k) {
-      const int i = k / 3, i1 = after(i), i2 = before(i), j = k % 3;
+      const int i = k / 3, i1 = next_axis(i), i2 = previous_axis(i), j = k % 3;
       Vec3<Real> edges{Real(0), Real(0), Real(0)};
       set_component(edges, i1, -entry(i2, j));
       set_component(edges, i2, entry(i1, j));
@@ -89,7 +89,7 @@ struct BoxPair {
   // sign of the component whose own sign is ambiguous. Returns whether there is one.
   static SIM_HD bool edge_middle(const Vec3<Real>& size, const Vec3<Real>& direction, int k, bool flip,
                                  Vec3<Real>& middle) {
-    const int k1 = after(k), k2 = before(k);
+    const int k1 = next_axis(k), k2 = previous_axis(k);
     const bool unsure1 = absolute(component(direction, k1)) < BoxTolerance<Real>::sign;
     const bool unsure2 = !unsure1 && absolute(component(direction, k2)) < BoxTolerance<Real>::sign;
     const bool up1 = (component(direction, k1) >= Real(0)) != (flip && unsure1);
@@ -169,7 +169,7 @@ struct FacePolygon {
 template <class Real, class Found>
 SIM_HD void touch_face(int k, const Vec3<Real>& size, const Vec3<Real>& other_size, const Vec3<Real>& center,
                        const Mat3<Real>& turn, Real margin, Found found) {
-  const int kx = after(k), ky = before(k);
+  const int kx = next_axis(k), ky = previous_axis(k);
   const auto row = [&](int r) { return r == 0 ? turn.row0 : (r == 1 ? turn.row1 : turn.row2); };
   const Real side = component(center, k) >= Real(0) ? Real(1) : Real(-1);
   const Vec3<Real> facing = row(k);
@@ -185,8 +185,8 @@ SIM_HD void touch_face(int k, const Vec3<Real>& size, const Vec3<Real>& other_si
   const Vec3<Real> middle =
       Vec3<Real>{component(center, kx), component(center, ky), side * component(center, k) - component(size, k)} +
       in_face(other, towards * component(other_size, other));
-  const Vec3<Real> u = in_face(after(other), component(other_size, after(other)));
-  const Vec3<Real> v = in_face(before(other), component(other_size, before(other)));
+  const Vec3<Real> u = in_face(next_axis(other), component(other_size, next_axis(other)));
+  const Vec3<Real> v = in_face(previous_axis(other), component(other_size, previous_axis(other)));
   FacePolygon<Real> polygon, spare;
   polygon.add(middle + u + v);
   polygon.add(middle - u + v);
