@@ -44,7 +44,7 @@ SIM_HD PairContacts<typename M::Real, N> collide(const M& m, const W& w, int pai
   if constexpr (N == 2)
     result.contacts = collide_round(kind, a, b, reach);
   else
-    result.contacts = collide_any(kind, a, b, reach);
+    result.contacts = collide_any(m.pair_kinds, kind, a, b, reach);
 #pragma unroll
   for (int k = 0; k < N; ++k)
     if (k < result.contacts.count && result.contacts.at[k].dist < margin) {

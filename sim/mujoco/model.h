@@ -38,12 +38,13 @@ constexpr int lanes_for(int bound) { return bound < 32 ? bound : 32; }
 // Sizes. Everything that decides the layout of a world is here.
 struct ModelSizes {
   int nq = 0, nv = 0, nu = 0, nbody = 0, njnt = 0, ngeom = 0, nsite = 0, ntendon = 0, nwrap = 0;
-  int nsol = 0;       // rows of solver parameters: joints, pairs, dofs, tendons' limits, tendons' frictions
-  int npair = 0;      // pairs of geoms that can collide
-  int nquat = 0;      // free and ball joints
-  int nfriction = 0;  // dofs with friction loss
-  int nroot = 0;      // kinematic trees: bodies whose parent is the world
-  int nmom = 0;       // non-zero entries of the actuators' moments
+  int pair_kinds = 0;  // bit set of the PairKinds that occur
+  int nsol = 0;        // rows of solver parameters: joints, pairs, dofs, tendons' limits, tendons' frictions
+  int npair = 0;       // pairs of geoms that can collide
+  int nquat = 0;       // free and ball joints
+  int nfriction = 0;   // dofs with friction loss
+  int nroot = 0;       // kinematic trees: bodies whose parent is the world
+  int nmom = 0;        // non-zero entries of the actuators' moments
   int max_contacts = 0;
   int max_blocks = 0;  // constraints: limits, friction losses, contacts
   int max_rows = 0;    // of them, rows of the constraint Jacobian that are stored (contacts: 1 or 3 each)

@@ -113,6 +113,8 @@ void find_features(ModelData& d) {
            k == PairKind::sphere_capsule || k == PairKind::capsule_capsule;
   };
   d.has_polytopes = !std::all_of(d.pair_kind.begin(), d.pair_kind.end(), round);
+  d.pair_kinds = 0;
+  for (const int kind : d.pair_kind) d.pair_kinds |= 1 << kind;
   d.has_affine = d.has_ball_springs = false;
   for (int u = 0; u < d.nu; ++u) {
     const double *gain = &d.actuator_gainprm[3 * u], *bias = &d.actuator_biasprm[3 * u];
