@@ -76,7 +76,7 @@ inline std::string random_model(std::mt19937& rng, const RandomModelOptions& o) 
     world += "<body name=\"b" + std::to_string(b) + "\" pos=\"" + random_vector(rng, o.together ? 0.01 : 0.3) + "\">";
     world += "<inertial pos=\"0 0 0\" mass=\"1\" diaginertia=\"0.1 0.1 0.1\"/>";
     const char* joints[] = {"ball", "hinge", "slide"};
-    const int joint = random_index(rng, 5);
+    const int joint = b == 1 ? 1 : random_index(rng, 5);
     if (joint == 4 && depth == 0) world += "<freejoint/>";
     if (joint < 3) world += std::string("<joint type=\"") + joints[joint] + "\" axis=\"0 1 1\"/>";
     if (joint == 1) world += "<joint type=\"hinge\" axis=\"1 0 0\"/>";
