@@ -223,15 +223,14 @@ std::string ModelSource::explain(const std::string& message) const {
   }
   static const std::regex in_compiler("^(.*) Element name '([^']*)', id (-?\\d+)(, line (-?\\d+))?$");
   if (std::regex_match(text, part, in_compiler)) {
-    const std::string element = part[2].str();
-    const int line = std::atoi(part[5].str().c_str());
-    const XmlTag* found = nullptr;
-    for (const XmlTag& tag : tags) {
+    const std::string element = part[2].str(), line = part[5].str();
+    const auto named = [&](const XmlTag& tag) {
       const std::string* name = tag.attribute("name");
-      if (tag.line == line && (name ? *name : std::string()) == element && (!found || element.empty())) found = &tag;
-    }
-    const std::string kind = found && !element.empty() ? found->name : "element";
-    return name_ + ": line " + part[5].str() + ": " + kind +
+      return (line.empty() || tag.line == std::atoi(line.c_str())) && name && *name == element;
+    };
+    const auto tag = element.empty() ? tags.end() : std::find_if(tags.begin(), tags.end(), named);
+    const std::string kind = tag == tags.end() ? "element" : tag->name;
+    return name_ + (line.empty() ? "" : ": line " + line) + ": " + kind +
            (element.empty() ? " #" + part[3].str() : " '" + element + "'") + ": " + one_line(part[1].str());
   }
   // the file that an error without a place speaks of names the element
