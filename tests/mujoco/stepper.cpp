@@ -1,0 +1,79 @@
+#include "tests/mujoco/stepper.h"
+
+#include <random>
+#include <stdexcept>
+#include <type_traits>
+
+#include "sim/mujoco/step.h"
+
+namespace hotloop {
+namespace {
+
+// f(integral constant N) with the smallest bound N >= nv.
+template <class F>
+void with_bound(int nv, F f) {
+  if (nv <= 8) return f(std::integral_constant<int, 8>{});
+  if (nv <= 16) return f(std::integral_constant<int, 16>{});
+  if (nv <= 32) return f(std::integral_constant<int, 32>{});
+  if (nv <= 64) return f(std::integral_constant<int, 64>{});
+  if (nv <= 128) return f(std::integral_constant<int, 128>{});
+  throw std::invalid_argument("more than 128 degrees of freedom");
+}
+
+}  // namespace
+
+template <class Real>
+Stepper<Real>::Stepper(const ModelData& data)
+    : memory_(data, Device{}),
+      model_(memory_.view()),
+      layout_(make_layout(data, kKeepAll)),
+      reals_(static_cast<std::size_t>(layout_.reals) + 4),
+      ints_(static_cast<std::size_t>(layout_.ints) + 4) {}
+
+template <class Real>
+void Stepper<Real>::forward() {
+  with_bound(model_.nv, [&](auto n) { hotloop::forward<n()>(SerialGroup<32>{}, model_, world(), true); });
+}
+
+template <class Real>
+void Stepper<Real>::step() {
+  with_bound(model_.nv, [&](auto n) { physics_step<n()>(SerialGroup<32>{}, model_, world(), true); });
+}
+
+template <class Real>
+void Stepper<Real>::set_state(const double* qpos, const double* qvel, const double* warmstart, const double* ctrl) {
+  const World<Real> w = world();
+  for (int i = 0; i < model_.nq; ++i) w.qpos()[i] = static_cast<Real>(qpos[i]);
+  for (int i = 0; i < model_.nv; ++i) w.qvel()[i] = static_cast<Real>(qvel[i]);
+  for (int i = 0; i < model_.nv; ++i) w.qacc_warmstart()[i] = static_cast<Real>(warmstart[i]);
+  for (int i = 0; i < model_.nu; ++i) w.ctrl()[i] = static_cast<Real>(ctrl[i]);
+  w.counts()[kStatus] = 0;
+}
+
+template <class Real>
+int Stepper<Real>::constraint_rows() {
+  const World<Real> w = world();
+  int rows = 0;
+  for (int b = 0; b < w.counts()[kBlocks]; ++b)
+    rows += static_cast<BlockKind>(w.block_kind()[b]) == BlockKind::pyramid ? 4 : 1;
+  return rows;
+}
+
+template class Stepper<float>;
+template class Stepper<double>;
+
+ModelData rounded_model(const ModelData& data, unsigned seed) {
+  ModelData copy = data;
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> half_ulp(-5.9604645e-8, 5.9604645e-8);
+  const auto round = [&](std::vector<double>& values) {
+    for (double& x : values) x += x * half_ulp(random);
+  };
+#define HOTLOOP_ROUND(name, rows, columns) round(copy.name);
+  HOTLOOP_MODEL_REALS(HOTLOOP_ROUND)
+  HOTLOOP_MODEL_FIELDS(HOTLOOP_ROUND)
+#undef HOTLOOP_ROUND
+  return copy;
+}
+
+}  // namespace hotloop
