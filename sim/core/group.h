@@ -84,6 +84,12 @@ struct SerialGroup {
 
 #ifdef __CUDACC__
 
+// The value of the lane whose number differs in the bits of `lanes`. Types made of several numbers overload it.
+template <class T>
+__device__ __forceinline__ T shuffle_xor(unsigned mask, T value, int lanes) {
+  return __shfl_xor_sync(mask, value, lanes);
+}
+
 // L lanes of one warp (L <= 32), or a whole block (L > 32: for_each, once and sum only).
 template <int L>
 struct DeviceGroup {
@@ -134,7 +140,7 @@ struct DeviceGroup {
     T total{};
     for (int i = lane; i < n; i += L) total = total + f(i);
 #pragma unroll
-    for (int half = L / 2; half > 0; half /= 2) total = total + __shfl_xor_sync(mask(), total, half);
+    for (int half = L / 2; half > 0; half /= 2) total = total + shuffle_xor(mask(), total, half);
     return total;
   }
   template <class F>

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
 #include <stdexcept>
 #include <type_traits>
 
@@ -50,6 +53,18 @@ __global__ void group_kernel(std::int64_t n, Op op) {
   const int group = threadIdx.x / L;
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kGroups + group;
   if (i < n) op(DeviceGroup<L>{static_cast<int>(threadIdx.x % L)}, i, shared[group]);
+}
+
+extern __shared__ uint4 dynamic_shared[];
+
+template <int L, class Op>
+__global__ void __launch_bounds__(32, Op::kMinBlocks)
+    warp_kernel(const __grid_constant__ Op op, std::int64_t n, std::size_t bytes) {
+  const int group = threadIdx.x / L;
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * (32 / L) + group;
+  if (i < n)
+    op(DeviceGroup<L>{static_cast<int>(threadIdx.x % L)}, i,
+       reinterpret_cast<std::byte*>(dynamic_shared) + group * bytes);
 }
 
 inline void check_launch(const Exec& exec, const char* name) {
@@ -103,6 +118,35 @@ void parallel_groups(const Exec& exec, std::int64_t n, const Op& op) {
   for_ranges(exec, n, 16, [&](std::int64_t begin, std::int64_t end) {
     typename Op::Shared shared;
     for (std::int64_t i = begin; i < end; ++i) op(SerialGroup<L>{}, i, shared);
+  });
+}
+
+// Calls op(group, i, memory) for each i in [0, n): L <= 32 lanes and `bytes` of shared memory (16-byte aligned) each.
+// One warp a block: groups of a warp that finish early free their block. Op::kMinBlocks: blocks that should fit on a
+// multiprocessor, which bounds the registers.
+template <int L, class Op>
+void parallel_warps(const Exec& exec, std::int64_t n, std::size_t bytes, const Op& op) {
+  static_assert((L & (L - 1)) == 0 && L <= 32);
+  if (n <= 0) return;
+  bytes = (bytes + 15) / 16 * 16;
+#ifdef __CUDACC__
+  if (exec.device.is_cuda()) {
+    const std::size_t block_bytes = bytes * (32 / L);
+    const auto kernel = &warp_kernel<L, Op>;
+    SIM_CHECK_CUDA(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(block_bytes)));
+    SIM_CHECK_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100));
+    kernel<<<grid_size(n, 32 / L), 32, block_bytes, static_cast<cudaStream_t>(exec.stream)>>>(op, n, bytes);
+    check_launch(exec, __PRETTY_FUNCTION__);
+    return;
+  }
+#endif
+  for_ranges(exec, n, 4, [&](std::int64_t begin, std::int64_t end) {
+    const std::unique_ptr<std::byte, decltype(&std::free)> memory(
+        static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)), &std::free);
+    if (!memory) throw std::bad_alloc();
+    std::memset(memory.get(), 0, bytes);
+    for (std::int64_t i = begin; i < end; ++i) op(SerialGroup<L>{}, i, memory.get());
   });
 }
 

@@ -5,6 +5,7 @@
 //
 // Each block has a reference and a regularisation: MuJoCo documentation, "Computation", section "Constraint model".
 #pragma once
+#include "sim/mujoco/rows.h"
 #include "sim/mujoco/spatial.h"
 #include "sim/mujoco/world.h"
 
@@ -72,11 +73,7 @@ SIM_HD Real regularisation(Real impedance, Real invweight) {
 
 template <class M, class W>
 SIM_HD typename M::Real row_dot(const M& m, const W& w, int row, const typename M::Real* vector) {
-  using Real = typename M::Real;
-  const Real* j = w.J() + row * m.row;
-  Real sum = 0;
-  for (int i = 0; i < m.nv; ++i) sum += j[i] * vector[i];
-  return sum;
+  return dot_row(w.J() + row * m.row, vector, m.nv);
 }
 
 // Writes a scalar block. residual: block_res starts as -aref; the solver adds J qacc.
@@ -265,7 +262,7 @@ SIM_HD void contact_block(const M& m, const W& w, int c, int block, int row) {
 template <class G, class M, class W>
 SIM_HD void contact_blocks(const G& g, const M& m, const W& w, int& blocks, int& rows) {
   const int first = blocks;
-  int contacts = 0;
+  int contacts = 0, scalars = blocks;
   bool full = false;
   for (; contacts < w.counts()[kContacts]; ++contacts) {
     const int dims = m.pair_condim[w.con_pair()[contacts]];
@@ -275,13 +272,15 @@ SIM_HD void contact_blocks(const G& g, const M& m, const W& w, int& blocks, int&
     contact_rows(g, m, w, contacts, row);
     g.once([&] { w.block_row()[block] = row; });
     rows += dims;
+    scalars += dims == 1 ? 1 : 2 * (dims - 1);
     ++blocks;
   }
-  const int made = contacts;
+  const int made = contacts, total = scalars;
   g.for_each(made, [&](int c) { contact_block(m, w, c, first + c, w.block_row()[first + c]); });
   g.once([&] {
     w.counts()[kContactBlocks] = first;
     w.counts()[kContacts] = made;
+    w.counts()[kScalars] = total;
     if (full) w.counts()[kStatus] |= kRowOverflow;
   });
 }

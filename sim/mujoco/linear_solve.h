@@ -1,11 +1,13 @@
 // Solves one symmetric positive definite system of a world: row(i, h, g) writes row i of the matrix into h[0, N) (both
-// triangles; rows and columns from n on are not read) and the right side into g. N >= n is a compile-time bound.
+// triangles; rows and columns from n on are not read) and the right side into g. N >= n, a multiple of 4, is a
+// compile-time bound.
 //
 // On the GPU the rows lie in registers, row i on lane i % L, and Gauss-Jordan elimination takes two pivots at a time
 // through a row buffer in shared memory: as many issue slots as the Cholesky factor alone, without square roots and
 // without triangular solves. Above 64 rows, and on the CPU, the matrix lies in memory and is factored as L D L'.
 #pragma once
 #include "sim/core/group.h"
+#include "sim/mujoco/rows.h"
 #include "sim/mujoco/spatial.h"
 
 namespace hotloop {
@@ -52,23 +54,23 @@ __device__ __forceinline__ void eliminate(const DeviceGroup<L>& g, int n, Real (
 #pragma unroll
   for (int k = 0; k < N; k += 2) {
     if (k >= n) break;
-    constexpr int kSlots = R;
     const int slot = k / L;
     Real* buffer = rows + (k / 2 % 2) * 2 * kStride;
 #pragma unroll
-    for (int s = 0; s < kSlots; ++s) {
+    for (int s = 0; s < R; ++s) {
       if (s != slot) continue;
       if ((g.lane & ~1) == k % L) {
         Real* out = buffer + (g.lane & 1) * kStride;
 #pragma unroll
-        for (int j = 0; j <= N; ++j)
-          if (j >= k) out[j] = h[s][j];
+        for (int q = k / 4; q < N / 4; ++q)
+          reinterpret_cast<Quad<Real>*>(out)[q] = {{h[s][4 * q], h[s][4 * q + 1], h[s][4 * q + 2], h[s][4 * q + 3]}};
+        out[N] = h[s][N];
       }
     }
     g.sync();
-    const Real* p = buffer;
-    const Real* q = buffer + kStride;
-    const Real a = p[k], c = p[k + 1], e = q[k + 1];
+    const Real* top = buffer;
+    const Real* bottom = buffer + kStride;
+    const Real a = top[k], c = top[k + 1], e = bottom[k + 1];
     const Real inverse = fast_reciprocal(a * e - c * c);
     const Real ia = a * inverse, ic = c * inverse, ie = e * inverse;
     Real f[R], f2[R];
@@ -83,12 +85,16 @@ __device__ __forceinline__ void eliminate(const DeviceGroup<L>& g, int n, Real (
       }
     }
 #pragma unroll
-    for (int j = k + 2; j <= N; ++j) {
-      const Real pj = p[j], qj = q[j];
+    for (int q = (k + 2) / 4; q <= N / 4; ++q) {
+      const Quad<Real> p = quad(top, q), r = quad(bottom, q);
 #pragma unroll
-      for (int s = 0; s < R; ++s) {
-        h[s][j] -= f[s] * pj;  // two statements: two fused multiply-adds
-        h[s][j] -= f2[s] * qj;
+      for (int j = 4 * q; j < 4 * q + 4; ++j) {
+        if (j < k + 2 || j > N) continue;
+#pragma unroll
+        for (int s = 0; s < R; ++s) {
+          h[s][j] -= f[s] * p.v[j % 4];  // two statements: two fused multiply-adds
+          h[s][j] -= f2[s] * r.v[j % 4];
+        }
       }
     }
   }

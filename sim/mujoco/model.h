@@ -29,6 +29,12 @@ enum class PairKind : int {
   box_box,
 };
 
+// The most dofs of a model, and the bounds that the stages are instantiated with.
+inline constexpr int kMaxDofs = 128;
+constexpr int dof_bound(int nv) { return nv <= 16 ? 16 : nv <= 32 ? 32 : kMaxDofs; }
+// Lanes that work on a world: the next power of two >= nv, at most a warp.
+constexpr int lanes_for(int bound) { return bound < 32 ? bound : 32; }
+
 // Sizes. Everything that decides the layout of a world is here.
 struct ModelSizes {
   int nq = 0, nv = 0, nu = 0, nbody = 0, njnt = 0, ngeom = 0, nsite = 0, ntendon = 0, nwrap = 0;
@@ -41,6 +47,7 @@ struct ModelSizes {
   int max_blocks = 0;  // constraints: limits, friction losses, contacts
   int max_rows = 0;    // of them, rows of the constraint Jacobian that are stored (contacts: 1 or 3 each)
   int row = 0;         // elements from one row of M or J to the next: nv rounded up to a multiple of 4
+  int bound = 0;       // the compile-time bound on nv that the stages are instantiated with
   bool rk4 = false, pgs = false, has_fluid = false;
   bool has_polytopes = false;  // some pair has a box or cylinder
 };

@@ -98,6 +98,7 @@ void finish_sizes(ModelData& data, int max_contacts) {
   data.npair = static_cast<int>(data.pair_kind.size());
   data.has_contacts = data.has_contacts && data.npair > 0;
   data.row = (data.nv + 3) / 4 * 4;
+  data.bound = dof_bound(data.nv);
   data.rk4 = data.integrator == Integrator::rk4;
   data.pgs = data.solver == SolverType::pgs;
   data.max_contacts = !data.has_contacts ? 0 : max_contacts > 0 ? max_contacts : default_max_contacts(data);

@@ -144,8 +144,7 @@ template <int N, class M, class W>
 SIM_HD void hessian_row(const M& m, const W& w, int i, typename M::Real* h, typename M::Real& right) {
   using Real = typename M::Real;
   const Real* mass = w.M() + i * m.row;
-#pragma unroll
-  for (int j = 0; j < N; ++j) h[j] = j < m.row ? mass[j] : Real(0);
+  each_in_row<N>(mass, m.row, [&](int j, Real value) { h[j] = value; });
   Real force = w.qfrc_smooth()[i] - w.Ma()[i] + w.dof_force()[i];
   const Real stiff = w.dof_stiff()[i];
 #pragma unroll
@@ -162,9 +161,7 @@ SIM_HD void hessian_row(const M& m, const W& w, int i, typename M::Real* h, type
       force += f[0] * row[i];
       const Real t = W5[0] * row[i];
       if (W5[0] == Real(0)) continue;
-#pragma unroll
-      for (int j = 0; j < N; ++j)
-        if (j < m.row) h[j] += t * row[j];
+      each_in_row<N>(row, m.row, [&](int j, Real value) { h[j] += t * value; });
       continue;
     }
     if (W5[0] == Real(0)) continue;
@@ -173,13 +170,9 @@ SIM_HD void hessian_row(const M& m, const W& w, int i, typename M::Real* h, type
     const Real t0 = W5[0] * j0 + W5[1] * j1 + W5[2] * j2;
     const Real t1 = W5[1] * j0 + W5[3] * j1;
     const Real t2 = W5[2] * j0 + W5[4] * j2;
-#pragma unroll
-    for (int j = 0; j < N; ++j)
-      if (j < m.row) {
-        h[j] += t0 * row[j];
-        h[j] += t1 * row[m.row + j];
-        h[j] += t2 * row[2 * m.row + j];
-      }
+    each_in_row<N>(row, m.row, [&](int j, Real value) { h[j] += t0 * value; });
+    each_in_row<N>(row + m.row, m.row, [&](int j, Real value) { h[j] += t1 * value; });
+    each_in_row<N>(row + 2 * m.row, m.row, [&](int j, Real value) { h[j] += t2 * value; });
   }
   right = force;
 }
@@ -196,12 +189,7 @@ SIM_HD typename M::Real cost_scale(const G& g, const M& m, const W& w) {
 // out = M vector
 template <class G, class M, class W, class Real>
 SIM_HD void mass_product(const G& g, const M& m, const W& w, const Real* vector, Real* out) {
-  g.for_each(m.nv, [&](int i) {
-    const Real* row = w.M() + i * m.row;
-    Real sum = 0;
-    for (int j = 0; j < m.nv; ++j) sum += row[j] * vector[j];
-    out[i] = sum;
-  });
+  g.for_each(m.nv, [&](int i) { out[i] = dot_row(w.M() + i * m.row, vector, m.nv); });
 }
 
 template <class Real>

@@ -119,6 +119,13 @@ SIM_HD Vec3<Real> normalized(const Vec3<Real>& a, Real& len) {
   return (Real(1) / len) * a;
 }
 
+#ifdef __CUDACC__
+template <class Real>
+__device__ __forceinline__ Vec3<Real> shuffle_xor(unsigned mask, const Vec3<Real>& v, int lanes) {
+  return {__shfl_xor_sync(mask, v.x, lanes), __shfl_xor_sync(mask, v.y, lanes), __shfl_xor_sync(mask, v.z, lanes)};
+}
+#endif
+
 // ---- rotations -----------------------------------------------------------------------------------------------------
 
 template <class Real>

@@ -62,14 +62,16 @@ SIM_HD void euler(const G& g, const M& m, const W& w) {
         g, m.nv, w.H(), m.row + 4, w.solve_rows(),
         [&](int i, Real* h, Real& right) {
           const Real* row = w.M() + i * m.row;
-#pragma unroll
-          for (int j = 0; j < N; ++j) h[j] = j < m.row ? row[j] + (j == i ? dt * damping[i] : Real(0)) : Real(0);
+          each_in_row<N>(row, m.row, [&](int j, Real value) { h[j] = value + (j == i ? dt * damping[i] : Real(0)); });
           right = sum ? w.qfrc_smooth()[i] + w.qfrc_constraint()[i] : w.Ma()[i];
         },
         w.search());
     acceleration = w.search();
   }
-  g.for_each(m.nv, [&](int i) { w.qvel()[i] += dt * acceleration[i]; });
+  g.for_each(m.nv, [&](int i) {
+    w.qvel()[i] += dt * acceleration[i];
+    w.qacc_warmstart()[i] = w.qacc()[i];
+  });
   advance_positions(g, m, w, w.qpos(), w.qvel(), dt);
 }
 
@@ -81,62 +83,74 @@ SIM_HD Vec3<Real> transported(const Vec3<Real>& turn, const Vec3<Real>& w) {
   return w + Real(0.5) * once + Real(1.0 / 12) * cross(turn, once);
 }
 
-// Classical Runge-Kutta of order 4 (stage weights 1/6, 1/3, 1/3, 1/6). Stage 0 is already evaluated.
-template <int N, class G, class M, class W>
-SIM_HD void runge_kutta(const G& g, const M& m, const W& w, bool forces) {
+// Stage `stage` of classical Runge-Kutta (weights 1/6, 1/3, 1/3, 1/6), just evaluated: moves on to the next stage's
+// state, or after the last to the end of the step.
+template <class G, class M, class W>
+SIM_HD void runge_kutta_stage(const G& g, const M& m, const W& w, int stage) {
   using Real = typename M::Real;
   const Real h = m.timestep;
-  g.for_each(m.nq, [&](int i) { w.rk_qpos()[i] = w.qpos()[i]; });
-  g.for_each(m.nv, [&](int i) {
-    w.rk_qvel()[i] = w.qvel()[i];
-    w.rk_dqpos()[i] = w.rk_dqvel()[i] = w.rk_stage()[i] = 0;
-  });
-  for (int stage = 0; stage < 4; ++stage) {
-    const Real weight = stage == 0 || stage == 3 ? Real(1.0 / 6) : Real(1.0 / 3);
-    const Real before = stage == 3 ? h : stage == 0 ? Real(0) : Real(0.5) * h;  // from the start to this stage
-    const Real after = stage < 2 ? Real(0.5) * h : h;                           // from the start to the next
-    // the stage's velocity: rk_stage holds the one that led to it
-    g.for_each(m.nquat, [&](int k) {
-      const int j = m.quat_jntid[k];
-      const int v = m.jnt_dofadr[j] + (static_cast<JointType>(m.jnt_type[j]) == JointType::free ? 3 : 0);
-      const Vec3<Real> turned = transported(before * load3(w.rk_stage() + v), load3(w.qvel() + v));
-      store3(w.rk_stage() + v, turned);
-    });
+  if (stage == 0) {
+    g.for_each(m.nq, [&](int i) { w.rk_qpos()[i] = w.qpos()[i]; });
     g.for_each(m.nv, [&](int i) {
-      const int j = m.dof_jntid[i];
-      const auto type = static_cast<JointType>(m.jnt_type[j]);
-      const bool turns = type == JointType::ball || (type == JointType::free && i >= m.jnt_dofadr[j] + 3);
-      if (!turns) w.rk_stage()[i] = w.qvel()[i];
-      w.rk_dqpos()[i] += weight * w.rk_stage()[i];
-      w.rk_dqvel()[i] += weight * w.qacc()[i];
-      w.qvel()[i] = w.rk_qvel()[i] + after * w.qacc()[i];
+      w.rk_qvel()[i] = w.qvel()[i];
+      w.rk_dqpos()[i] = w.rk_dqvel()[i] = w.rk_stage()[i] = 0;
     });
-    if (stage == 3) break;
-    advance_positions(g, m, w, w.rk_qpos(), w.rk_stage(), after);
-    // Newton's solution does not depend on its start, so it starts from the stage before; PGS stops early and does
-    if (!m.pgs) g.for_each(m.nv, [&](int i) { w.qacc_warmstart()[i] = w.qacc()[i]; });
-    forward<N>(g, m, w, forces && stage == 2);
   }
-  g.for_each(m.nv, [&](int i) { w.qvel()[i] = w.rk_qvel()[i] + h * w.rk_dqvel()[i]; });
-  advance_positions(g, m, w, w.rk_qpos(), w.rk_dqpos(), h);
+  const Real weight = stage == 0 || stage == 3 ? Real(1.0 / 6) : Real(1.0 / 3);
+  const Real before = stage == 3 ? h : stage == 0 ? Real(0) : Real(0.5) * h;  // from the start to this stage
+  const Real after = stage < 2 ? Real(0.5) * h : h;                           // from the start to the next
+  // the stage's velocity: rk_stage holds the one that led to it
+  g.for_each(m.nquat, [&](int k) {
+    const int j = m.quat_jntid[k];
+    const int v = m.jnt_dofadr[j] + (static_cast<JointType>(m.jnt_type[j]) == JointType::free ? 3 : 0);
+    store3(w.rk_stage() + v, transported(before * load3(w.rk_stage() + v), load3(w.qvel() + v)));
+  });
+  g.for_each(m.nv, [&](int i) {
+    const int j = m.dof_jntid[i];
+    const auto type = static_cast<JointType>(m.jnt_type[j]);
+    const bool turns = type == JointType::ball || (type == JointType::free && i >= m.jnt_dofadr[j] + 3);
+    if (!turns) w.rk_stage()[i] = w.qvel()[i];
+    w.rk_dqpos()[i] += weight * w.rk_stage()[i];
+    w.rk_dqvel()[i] += weight * w.qacc()[i];
+    w.qvel()[i] = w.rk_qvel()[i] + (stage < 3 ? after * w.qacc()[i] : h * w.rk_dqvel()[i]);
+    // Newton's solution does not depend on its start, so it starts from the stage before; PGS stops early and does
+    if (stage == 3 || !m.pgs) w.qacc_warmstart()[i] = w.qacc()[i];
+  });
+  advance_positions(g, m, w, w.rk_qpos(), stage < 3 ? w.rk_stage() : w.rk_dqpos(), after);
 }
 
-// One step of m.timestep. forces: as for forward, of the step's last evaluation. A world whose state is no longer
-// finite (or beyond 1e10, MuJoCo's bound) sets kNonfinite.
+// Evaluations of the forces in one step.
+template <class M>
+SIM_HD int stages_of(const M& m) {
+  return m.rk4 ? 4 : 1;
+}
+
+// Integrates after evaluation `stage` of a step. A world whose state is no longer finite (or beyond 1e10, MuJoCo's
+// bound) sets kNonfinite.
+template <int N, class G, class M, class W>
+SIM_HD void integrate(const G& g, const M& m, const W& w, int stage) {
+  using Real = typename M::Real;
+  if (m.rk4) {
+    runge_kutta_stage(g, m, w, stage);
+    if (stage < 3) return;
+  } else {
+    euler<N>(g, m, w);
+  }
+  const bool bad = g.any(m.nq, [&](int i) {
+    return !(absolute(w.qpos()[i]) < Real(1e10)) || (i < m.nv && !(absolute(w.qvel()[i]) < Real(1e10))) ||
+           (i < m.nv && !(absolute(w.qacc()[i]) < Real(1e10)));
+  });
+  if (bad) g.once([&] { w.counts()[kStatus] |= kNonfinite; });
+}
+
+// One step of m.timestep. forces: as for forward, of the step's last evaluation.
 template <int N, class G, class M, class W>
 SIM_HD void physics_step(const G& g, const M& m, const W& w, bool forces) {
-  using Real = typename M::Real;
-  const bool rk4 = m.rk4;
-  forward<N>(g, m, w, forces && !rk4);
-  if (rk4)
-    runge_kutta<N>(g, m, w, forces);
-  else
-    euler<N>(g, m, w);
-  g.for_each(m.nv, [&](int i) { w.qacc_warmstart()[i] = w.qacc()[i]; });
-  const bool bad = g.any(m.nv, [&](int i) {
-    return !(absolute(w.qvel()[i]) < Real(1e10)) || !(absolute(w.qacc()[i]) < Real(1e10));
-  }) || g.any(m.nq, [&](int i) { return !(absolute(w.qpos()[i]) < Real(1e10)); });
-  if (bad) g.once([&] { w.counts()[kStatus] |= kNonfinite; });
+  const int stages = stages_of(m);
+  for (int stage = 0; stage < stages; ++stage) {
+    forward<N>(g, m, w, forces && stage == stages - 1);
+    integrate<N>(g, m, w, stage);
+  }
 }
 
 }  // namespace hotloop

@@ -83,7 +83,7 @@ inline constexpr int kPgsVectors = 4;
   X(Ma, s.nv, kSolve, kSolve, 0)                                              \
   X(Mv, s.nv, kSolve, kSolve, 0)                                              \
   X(search, s.row, kSolve, kIntegrate, 0)                                     \
-  X(solve_rows, 4 * (s.row + 4), kSolve, kIntegrate, 0)                       \
+  X(solve_rows, 4 * (s.bound + 4), kSolve, kIntegrate, 0)                     \
   X(H, s.nv > 64 || s.pgs ? s.nv * (s.row + 4) : 0, kSolve, kIntegrate, 0)    \
   X(MinvJ, s.pgs ? s.max_rows* s.row : 0, kSolve, kSolve, 0)                  \
   X(pgs_force, s.pgs ? kPgsVectors * 4 * s.max_blocks : 0, kSolve, kSolve, 0)
@@ -98,7 +98,7 @@ inline constexpr int kPgsVectors = 4;
   X(pgs_order, s.pgs ? 4 * s.max_blocks : 0, kSolve, kSolve, 0)
 
 // Entries of `counts`.
-enum WorldCount : int { kContacts, kBlocks, kRows, kIterations, kStatus, kContactBlocks };
+enum WorldCount : int { kContacts, kBlocks, kRows, kIterations, kStatus, kContactBlocks, kScalars };
 // Bits of counts[kStatus].
 enum WorldStatus : int { kContactOverflow = 1, kRowOverflow = 2, kNonfinite = 4 };
 
@@ -160,6 +160,12 @@ constexpr WorldLayout make_layout(const ModelSizes& s, unsigned keep) {
   at.reals = reals.size;
   at.ints = ints.size;
   return at;
+}
+
+// Bytes of one world's working set.
+template <class Real>
+constexpr unsigned long world_bytes(const WorldLayout& at) {
+  return sizeof(Real) * at.reals + sizeof(int) * at.ints;
 }
 
 // One world's view of its working set. Layout is WorldLayout, or a type whose members are compile-time constants.

@@ -71,7 +71,8 @@ TEST(RunFailure, AFullDiskLosesNothing) {
   disk.change("size=64m");
   const ProgramResult resumed = run_program({"train", "--resume", run.string()}, ".", kLimit);
   EXPECT_EQ(resumed.status, 0) << resumed.err;
-  ASSERT_EQ(run_program(small_run(reference, more), ".", kLimit).status, 0);
+  const ProgramResult undisturbed = run_program(small_run(reference, more), ".", kLimit);
+  ASSERT_EQ(undisturbed.status, 0) << undisturbed.err;
   expect_same_run(reference, run);
 }
 
@@ -84,7 +85,8 @@ TEST(RunFailure, ADiskThatIsFullFromTheStartIsLeftAsItWas) {
   expect_one_line(run_program(small_run(run), ".", kLimit), "No space left on device");
   EXPECT_FALSE(fs::exists(disk_path / "deep"));
   disk.change("size=64m");
-  EXPECT_EQ(run_program(small_run(run), ".", kLimit).status, 0) << "the same command again";
+  const ProgramResult again = run_program(small_run(run), ".", kLimit);
+  EXPECT_EQ(again.status, 0) << again.err;
 }
 
 TEST(RunFailure, AFolderThatCannotBeWritten) {

@@ -1,0 +1,113 @@
+#include "sim/mujoco/model_batch.h"
+
+#include <cmath>
+#include <vector>
+
+#include "sim/core/error.h"
+#include "sim/core/launch.h"
+#include "sim/core/rng.h"
+#include "sim/mujoco/model_step.h"
+
+namespace hotloop {
+namespace {
+
+constexpr int kCounters = 5;
+
+struct NoiseOp {
+  float* ctrl;
+  int nu;
+  float keep, scale;  // ctrl = keep * ctrl + scale * normal
+  std::uint64_t step;
+  SIM_HD void operator()(std::int64_t world) const {
+    Rng rng(0, static_cast<std::uint32_t>(RngStream::action), static_cast<std::uint32_t>(world), step);
+    for (int u = 0; u < nu; ++u) ctrl[world * nu + u] = keep * ctrl[world * nu + u] + scale * rng.normal();
+  }
+};
+
+struct UniformOp {
+  float* ctrl;
+  int nu;
+  Model<float> model;
+  std::uint64_t step;
+  SIM_HD void operator()(std::int64_t world) const {
+    Rng rng(0, static_cast<std::uint32_t>(RngStream::action), static_cast<std::uint32_t>(world), step);
+    for (int u = 0; u < nu; ++u) {
+      const bool limited = model.actuator_ctrllimited[u] != 0;
+      const float low = limited ? model.actuator_ctrlrange[2 * u] : -1.0f;
+      const float high = limited ? model.actuator_ctrlrange[2 * u + 1] : 1.0f;
+      ctrl[world * nu + u] = rng.uniform(low, high);
+    }
+  }
+};
+
+}  // namespace
+
+ModelBatch::ModelBatch(std::shared_ptr<const LoadedModel> model, std::int64_t num_worlds, Device device)
+    : model_(std::move(model)),
+      num_worlds_(num_worlds),
+      device_(device),
+      memory_(model_->data(), device),
+      layout_(make_layout(model_->data(), 0)) {
+  if (num_worlds < 1) throw Error("num_worlds is " + std::to_string(num_worlds) + ", accepted: at least 1");
+  state_ = Buffer<float>(device, static_cast<std::size_t>(num_worlds) * state_bytes() / sizeof(float));
+  counters_ = Buffer<std::int32_t>(device, static_cast<std::size_t>(num_worlds) * kCounters);
+}
+
+std::size_t ModelBatch::working_bytes() const { return world_bytes<float>(layout_); }
+std::size_t ModelBatch::state_bytes() const { return sizeof(float) * (data().nq + 3 * data().nv + data().nu); }
+
+void ModelBatch::reset(const Exec& exec) {
+  const ModelData& m = data();
+  const bool key = !m.key_qpos.empty();
+  const auto fill = [&](float* to, const std::vector<double>& row) {
+    std::vector<float> all(row.size() * num_worlds_);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<float>(row[i % row.size()]);
+    copy_async(exec, to, device_, all.data(), Device{}, all.size() * sizeof(float));
+    synchronize(exec);
+  };
+  fill_async(exec, state_.data(), 0, state_.bytes());
+  fill_async(exec, counters_.data(), 0, counters_.bytes());
+  fill(qpos(), key ? m.key_qpos[0] : m.qpos0);
+  if (key) fill(qvel(), m.key_qvel[0]);
+}
+
+void ModelBatch::noise(const Exec& exec, float std, float rate, std::uint64_t step) {
+  const float keep = std::exp(-static_cast<float>(data().timestep) / rate);
+  parallel_for(exec, num_worlds_, NoiseOp{ctrl(), data().nu, keep, std * std::sqrt(1 - keep * keep), step});
+}
+
+void ModelBatch::random_controls(const Exec& exec, std::uint64_t step) {
+  parallel_for(exec, num_worlds_, UniformOp{ctrl(), data().nu, memory_.view(), step});
+}
+
+void ModelBatch::step(const Exec& exec, int steps) {
+  const ModelStepArgs args{memory_.view(), layout_, qpos(),           qvel(), qacc_warmstart(),
+                           qacc(),         ctrl(),  counters_.data(), steps};
+  switch (data().bound) {
+    case 16:
+      return launch_model_step<16>(exec, num_worlds_, args);
+    case 32:
+      return launch_model_step<32>(exec, num_worlds_, args);
+    default:
+      return launch_model_step<kMaxDofs>(exec, num_worlds_, args);
+  }
+}
+
+PhysicsStats ModelBatch::stats(const Exec& exec) {
+  std::vector<std::int32_t> host(counters_.size());
+  copy_async(exec, host.data(), Device{}, counters_.data(), device_, counters_.bytes());
+  synchronize(exec);
+  PhysicsStats sum;
+  for (std::int64_t w = 0; w < num_worlds_; ++w) {
+    const std::int32_t* c = host.data() + kCounters * w;
+    sum.contacts += c[0];
+    sum.rows += c[1];
+    sum.iterations += c[2];
+    sum.evaluations += c[3];
+    sum.overflows += (c[4] & (kContactOverflow | kRowOverflow)) != 0 ? 1 : 0;
+    sum.nonfinite += (c[4] & kNonfinite) != 0 ? 1 : 0;
+  }
+  return sum;
+}
+
+}  // namespace hotloop

@@ -1,0 +1,58 @@
+// Many worlds of one model, stepped without a task: what benchmarks, the viewer and the tests of the device code use.
+#pragma once
+#include <cstdint>
+#include <memory>
+
+#include "sim/mujoco/load.h"
+#include "sim/mujoco/world.h"
+
+namespace hotloop {
+
+// Sums over the evaluations of all worlds since the last reset.
+struct PhysicsStats {
+  double contacts = 0, rows = 0, iterations = 0;  // rows: MuJoCo's nefc (4 a pyramidal contact)
+  std::int64_t evaluations = 0;
+  std::int64_t overflows = 0;  // worlds that ran out of room for contacts or rows
+  std::int64_t nonfinite = 0;  // worlds whose state is no longer finite
+};
+
+class ModelBatch {
+ public:
+  ModelBatch(std::shared_ptr<const LoadedModel> model, std::int64_t num_worlds, Device device);
+
+  const LoadedModel& model() const { return *model_; }
+  std::int64_t num_worlds() const { return num_worlds_; }
+  // Bytes of working memory (shared memory on the GPU) and of state in global memory that a world takes.
+  std::size_t working_bytes() const;
+  std::size_t state_bytes() const;
+
+  // Device arrays, world-major: [num_worlds][nq], [nv], [nv], [nu], [nv]. qacc: of the last evaluation.
+  float* qpos() const { return state_.data(); }
+  float* qvel() const { return qpos() + num_worlds_ * data().nq; }
+  float* qacc_warmstart() const { return qvel() + num_worlds_ * data().nv; }
+  float* ctrl() const { return qacc_warmstart() + num_worlds_ * data().nv; }
+  float* qacc() const { return ctrl() + num_worlds_ * data().nu; }
+
+  // Every world to keyframe 0, or to qpos0 at rest where the model has none.
+  void reset(const Exec& exec);
+  // Fresh controls: an Ornstein-Uhlenbeck process (deviation std, rate [s]) as MuJoCo Warp's testspeed draws it.
+  void noise(const Exec& exec, float std, float rate, std::uint64_t step);
+  // Uniform random controls within their ranges ([-1, 1] where there is none).
+  void random_controls(const Exec& exec, std::uint64_t step);
+  // `steps` steps of every world in one launch; capturable.
+  void step(const Exec& exec, int steps);
+  // What happened since the last reset; waits for exec.
+  PhysicsStats stats(const Exec& exec);
+
+ private:
+  const ModelData& data() const { return model_->data(); }
+  std::shared_ptr<const LoadedModel> model_;
+  std::int64_t num_worlds_;
+  Device device_;
+  ModelMemory<float> memory_;
+  WorldLayout layout_;
+  Buffer<float> state_;
+  Buffer<std::int32_t> counters_;  // [num_worlds][5]: contacts, rows, iterations, evaluations, status
+};
+
+}  // namespace hotloop
