@@ -2,6 +2,7 @@
 // engine_collision_box.c); results equal its, in order and number.
 #pragma once
 #include "sim/mujoco/collide_capsule_box.h"
+#include "sim/mujoco/collide_capsule_cylinder.h"
 #include "sim/mujoco/collide_round.h"
 
 namespace hotloop {
@@ -158,6 +159,24 @@ SIM_HD Contacts<Real, 8> capsule_box(const Geom<Real>& capsule, const Geom<Real>
   return found;
 }
 
+template <class Real>
+SIM_HD Contacts<Real, 8> capsule_cylinder(const Geom<Real>& capsule, const Geom<Real>& cylinder, Real margin) {
+  Contacts<Real, 8> found;
+  const Mat3<Real> turn = matrix(cylinder.quat);
+  SegmentAndCylinder<Real> pair;
+  pair.center = transposed_times(turn, capsule.pos - cylinder.pos);
+  pair.axis = transposed_times(turn, z_axis(capsule.quat));
+  pair.half = capsule.size[1] * pair.axis;
+  pair.radius = cylinder.size[0];
+  pair.height = cylinder.size[1];
+  const Vec3<Real> zero{Real(0), Real(0), Real(0)};
+  touch_capsule_cylinder(pair, capsule.size[0], margin,
+                         [&](Real dist, const Vec3<Real>& pos, const Vec3<Real>& normal) {
+                           append(found, to_world(cylinder.pos, turn, {dist, pos, normal, zero}));
+                         });
+  return found;
+}
+
 // No contacts for kinds of other files.
 template <class Real>
 SIM_HD Contacts<Real, 8> collide_polytope(PairKind kind, const Geom<Real>& a, const Geom<Real>& b, Real margin) {
@@ -170,6 +189,8 @@ SIM_HD Contacts<Real, 8> collide_polytope(PairKind kind, const Geom<Real>& a, co
       return sphere_cylinder(a, b, margin);
     case PairKind::sphere_box:
       return sphere_box(a, b, margin);
+    case PairKind::capsule_cylinder:
+      return capsule_cylinder(a, b, margin);
     case PairKind::capsule_box:
       return capsule_box(a, b, margin);
     default:

@@ -78,10 +78,6 @@ double lever_arm(const Kind& kind, const Pose& pose, const Touch& touch) {
   return std::max(1e-9, kind.type2 == mjGEOM_BOX && arm < 0 ? 1.0 : arm);
 }
 
-void drop_near_margin(Touches& touches, double margin, double within) {
-  std::erase_if(touches, [&](const Touch& t) { return t.dist > margin - within; });
-}
-
 class Collide : public testing::TestWithParam<Kind> {
  protected:
   static constexpr int kRandom = 4000, kAligned = 4000;
@@ -128,39 +124,42 @@ TEST_P(Collide, EqualsLibraryInDouble) {
 // The floor of single precision: how far the library's own answer moves when the pose moves by one unit in the last
 // place. Where it changes its mind on the number of contacts there is nothing to compare.
 TEST_P(Collide, FloatStaysAtTheFloor) {
+  constexpr double kUlp = 1.2e-7, kLimit = 4;
   Oracle library(GetParam());
   Poses noise(GetParam(), 3);
-  int skipped = 0, failures = 0, compared = 0;
+  int failures = 0, poses = 0;
   std::vector<double> ratios;
   for_each_pose([&](const Pose& pose) {
-    const double ulp = 1.2e-7, scale = std::max(1.0, Poses::extent(pose));
-    Touches expected = library(pose), found = ours<float>(GetParam(), pose);
-    drop_near_margin(expected, pose.margin, 1e-6);
-    drop_near_margin(found, pose.margin, 1e-6);
-    Difference floor{ulp * scale, ulp * scale, ulp};
+    ++poses;
+    const double scale = std::max(1.0, Poses::extent(pose));
+    const auto away_from_margin = [&](Touches touches) {
+      std::erase_if(touches, [&](const Touch& t) { return t.dist > pose.margin - 1e-6; });
+      return touches;
+    };
+    const Touches expected = away_from_margin(library(pose)), found = away_from_margin(ours<float>(GetParam(), pose));
+    const Difference d = expected.size() == found.size() ? difference(expected, found) : Difference{9, 9, 9};
+    Difference floor{kUlp * scale, kUlp * scale, kUlp};
     for (const Touch& t : expected) {
-      const double lever = lever_arm(GetParam(), pose, t), turn = std::min(1.0, ulp * scale / lever);
+      const double turn = std::min(1.0, kUlp * scale / lever_arm(GetParam(), pose, t));
       floor.widen({0, turn * pose.size[0][0], turn});
     }
-    for (int i = 0; i < 8; ++i) {
-      Touches moved = library(noise.perturbed(pose, ulp));
-      drop_near_margin(moved, pose.margin, 1e-6);
-      if (moved.size() != expected.size()) {
-        ++skipped;
-        return;
-      }
+    // A rare change of mind needs many tries; they are made only where the answers differ.
+    double ratio = kLimit + 1;
+    for (int i = 0; i < 400 && (i < 8 || !(ratio <= kLimit)); ++i) {
+      const Touches moved = away_from_margin(library(noise.perturbed(pose, kUlp)));
+      if (moved.size() != expected.size()) return;
       floor.widen(difference(expected, moved));
+      ratio = std::max({d.dist / floor.dist, d.pos / floor.pos, d.frame / floor.frame});
     }
-    const Difference d = expected.size() == found.size() ? difference(expected, found) : Difference{9, 9, 9};
-    const double ratio = std::max({d.dist / floor.dist, d.pos / floor.pos, d.frame / floor.frame});
-    ++compared;
     ratios.push_back(ratio);
-    if (!(ratio <= 8) && ++failures <= 3) ADD_FAILURE() << "ratio " << ratio << '\n' << text(pose, expected, found);
+    if (!(ratio <= kLimit) && ++failures <= 3)
+      ADD_FAILURE() << "ratio " << ratio << '\n' << text(pose, expected, found);
   });
   EXPECT_EQ(failures, 0);
+  EXPECT_GT(ratios.size(), poses * 8 / 10);
   std::sort(ratios.begin(), ratios.end());
-  std::cout << "compared " << compared << " skipped " << skipped << " p50 " << ratios[ratios.size() / 2] << " p99 "
-            << ratios[ratios.size() * 99 / 100] << " max " << ratios.back() << '\n';
+  std::cout << "compared " << ratios.size() << " of " << poses << ", times the floor: p50 " << ratios[ratios.size() / 2]
+            << " p99 " << ratios[ratios.size() * 99 / 100] << " max " << ratios.back() << '\n';
 }
 
 const Kind kKinds[] = {
