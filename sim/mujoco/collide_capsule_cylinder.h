@@ -1,7 +1,7 @@
 // Capsule against cylinder. MuJoCo solves this pair with its general convex code (GJK, then EPA in penetration) to
 // ccd_tolerance; here the same contact comes from the geometry: nearest points of segment and cylinder while the
 // segment is outside, the shortest way out once it has entered. Where a capsule lies flat on a cap, MuJoCo 4 makes two
-// contacts, the capsule's lowest line cut by the cap, which it takes as a polygon of 16 corners; so does this.
+// contacts, the capsule's facing line cut by the cap, which it takes as a polygon of 16 corners; so does this.
 #pragma once
 #include "sim/mujoco/contact.h"
 
@@ -51,7 +51,7 @@ struct SegmentAndCylinder {
     normal = normalized(-g, distance);
   }
 
-  SIM_HD void keep_shallowest(Real depth, const Vec3<Real>& way, const Vec3<Real>& p) {
+  SIM_HD void keep_shalfacing(Real depth, const Vec3<Real>& way, const Vec3<Real>& p) {
     if (!(-depth > distance)) return;
     distance = -depth;
     normal = way;
@@ -62,14 +62,14 @@ struct SegmentAndCylinder {
   SIM_HD void find_way_out() {
     const Real up = center.z >= Real(0) ? Real(1) : Real(-1);
     distance = -Real(1e30);
-    keep_shallowest(height - up * center.z + absolute(half.z), {Real(0), Real(0), -up},
+    keep_shalfacing(height - up * center.z + absolute(half.z), {Real(0), Real(0), -up},
                     at(up * half.z > Real(0) ? Real(-1) : Real(1)));
     const Vec3<Real> level{-axis.y, axis.x, Real(0)};  // horizontal, orthogonal to the segment
     Real slope;                                        // of the segment: its part orthogonal to the cylinder's axis
     const Vec3<Real> u = normalized(level, slope), p = at(nearest_to_axis());
     const Real rho = across(p);
     const Vec3<Real> outward{p.x, p.y, Real(0)};
-    keep_shallowest(radius - rho, rho > kTiny<Real>() ? (Real(-1) / rho) * outward : u, p);
+    keep_shalfacing(radius - rho, rho > kTiny<Real>() ? (Real(-1) / rho) * outward : u, p);
     if (slope < Real(1e-6)) return;
     const Vec3<Real> v = cross(axis, u);
     past_rim(u, v);
@@ -102,7 +102,7 @@ struct SegmentAndCylinder {
     const Vec3<Real> rim{radius / flat * way.x, radius / flat * way.y, v.z > Real(0) ? height : -height};
     const Real square = dot(half, half);
     const Real t = square > Real(0) ? clamp(dot(rim - center, half) / square, Real(-1), Real(1)) : Real(0);
-    keep_shallowest(depth, -way, at(t));
+    keep_shalfacing(depth, -way, at(t));
   }
   SIM_HD Vec3<Real> rim_depth(Real angle, const Vec3<Real>& u, const Vec3<Real>& v, Real& depth, Real& slope) const {
     Real s, c;
@@ -116,9 +116,10 @@ struct SegmentAndCylinder {
   }
 };
 
-// Cuts the segment from..to, seen along z, with the regular polygon of 16 corners, one of them at (radius, 0).
+// Cuts the segment from..to, seen along z, with the regular polygon of 16 corners, one of them at (radius, 0). cut: bit
+// k says that end k has moved.
 template <class Real>
-SIM_HD bool clip_to_cap(Vec3<Real>& from, Vec3<Real>& to, Real radius) {
+SIM_HD bool clip_to_cap(Vec3<Real>& from, Vec3<Real>& to, Real radius, int& cut) {
   const Vec3<Real> step = to - from;
   const Real inner = radius * Real(0.98078528040323044913);                 // cos(pi / 16)
   Real c = Real(0.98078528040323044913), s = Real(0.19509032201612826785);  // the first side's normal: at pi / 16
@@ -137,6 +138,7 @@ SIM_HD bool clip_to_cap(Vec3<Real>& from, Vec3<Real>& to, Real radius) {
     c = turned;
   }
   if (low > high) return false;
+  cut = (low > Real(0) ? 1 : 0) | (high < Real(1) ? 2 : 0);
   to = from + high * step;
   from = from + low * step;
   return true;
@@ -145,26 +147,30 @@ SIM_HD bool clip_to_cap(Vec3<Real>& from, Vec3<Real>& to, Real radius) {
 // Calls found(dist, position, normal) in the cylinder's frame for each contact with dist < margin.
 template <class Real, class Found>
 SIM_HD void touch_capsule_cylinder(SegmentAndCylinder<Real>& pair, Real radius, Real margin, Found found) {
-  constexpr Real kFaceCosine = Real(0.996), kEdgeSine = Real(0.0888);  // MuJoCo's: normal on cap, axis along cap
+  constexpr Real kEdgeSine = Real(0.0888);  // MuJoCo's mjEDGE_TOL
   pair.find_nearest();
   if (!(pair.distance > Real(1e-6))) pair.find_way_out();
   const Real dist = pair.distance - radius;
   if (!(dist < margin)) return;
   const Vec3<Real> n = pair.normal;
-  if (absolute(n.z) > kFaceCosine && absolute(pair.axis.z) < kEdgeSine) {
+  if (n.z != Real(0) && absolute(pair.axis.z) < kEdgeSine) {  // not on the side
     const Real up = n.z < Real(0) ? Real(1) : Real(-1), fat = radius + Real(0.5) * margin;
     const Vec3<Real> cap{Real(0), Real(0), -up};
-    const Vec3<Real> lowest = pair.center + fat * (cap - dot(cap, pair.axis) * pair.axis);
-    Vec3<Real> ends[2] = {lowest - pair.half, lowest + pair.half};
-    if (clip_to_cap(ends[0], ends[1], pair.radius)) {
-      int count = 0;
+    const Vec3<Real> facing = pair.center + fat * (n - dot(n, pair.axis) * pair.axis);
+    Vec3<Real> ends[2] = {facing - pair.half, facing + pair.half};
+    int cut = 0;
+    if (clip_to_cap(ends[0], ends[1], pair.radius, cut)) {
+      const Real depths[2] = {up * ends[0].z - pair.height - Real(0.5) * margin,
+                              up * ends[1].z - pair.height - Real(0.5) * margin};
+      const bool near[2] = {!(depths[0] > Real(0)), !(depths[1] > Real(0))};
       unrolled<2>([&](int k) {
-        const Real depth = up * ends[k].z - pair.height - Real(0.5) * margin;
-        if (depth > Real(0)) return;
-        found(depth + margin, Vec3<Real>{ends[k].x, ends[k].y, ends[k].z - up * Real(0.5) * depth}, cap);
-        ++count;
+        if (!near[k]) return;
+        const Vec3<Real> pos{ends[k].x, ends[k].y, ends[k].z - up * Real(0.5) * depths[k]};
+        found(depths[k] + margin, pos, cap);
+        // MuJoCo's clipping leaves a cut end twice, and drops the copy only if the other end is there
+        if (!near[1 - k] && (cut >> k & 1) != 0) found(depths[k] + margin, pos, cap);
       });
-      if (count > 0) return;
+      if (near[0] || near[1]) return;
     }
   }
   found(dist, pair.point + (radius + Real(0.5) * dist) * n, n);

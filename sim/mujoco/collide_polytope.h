@@ -87,7 +87,8 @@ SIM_HD Contacts<Real, 8> sphere_cylinder(const Geom<Real>& sphere, const Geom<Re
     touches = touch_plane(end * axis, cylinder.pos + (end * half) * axis, sphere.pos, sphere.size[0], margin, point);
     point.normal = -(end * axis);
   } else {
-    const Vec3<Real> rim = cylinder.pos + (end * half) * axis + (radius / square_root(square)) * across;
+    const Real out = square > Real(0) ? radius / square_root(square) : Real(0);
+    const Vec3<Real> rim = cylinder.pos + (end * half) * axis + out * across;
     touches = touch_spheres(sphere.pos, sphere.size[0], z, rim, Real(0), axis, margin, point);
   }
   if (touches) append(found, point);
