@@ -163,7 +163,7 @@ Found plastic(const mjModel* m) {
 
 Found too_large(const mjModel* m) {
   const auto over = [](mjtSize n, mjtSize most, const char* what) -> Found {
-    return n > most ? Found(Finding{"model", std::to_string(n) + " " + what}) : std::nullopt;
+    return n > most ? Found(Finding{"model", "a size of " + std::to_string(n) + " " + what}) : std::nullopt;
   };
   if (Found found = over(m->nv, 128, "degrees of freedom")) return found;
   if (Found found = over(m->nbody, 4096, "bodies")) return found;
@@ -237,7 +237,7 @@ std::vector<Feature> body_features() {
        "up to 128 degrees of freedom, 4096 bodies, 16384 geoms", too_large},
       {b, "models without joints", kNo, "at least one joint",
        [](const mjModel* m) -> Found {
-         return m->nv == 0 ? Found(Finding{"model", "no degrees of freedom"}) : std::nullopt;
+         return m->nv == 0 ? Found(Finding{"model", "a model without joints"}) : std::nullopt;
        }},
       {j, "`free`, `ball`, `slide`, `hinge`", kYes},
       {j, "`range`, `margin`, `ref`, `springref`, `springdamper`", kYes},

@@ -91,6 +91,7 @@ LoadedModel::LoadedModel(Handle model, const std::string& name, std::vector<std:
   check_features(model_.get(), name);
   read_arrays(model_.get(), data_);
   read_pairs(model_.get(), data_);
+  check_values(model_.get(), data_);
   finish_sizes(data_, max_contacts);
 }
 

@@ -20,7 +20,7 @@ constexpr double kMaxReplicas = 1e5, kMaxCount = 1e6;
 // "geom 'foot'", or "geom" where it has no name.
 std::string label(const XmlTag& tag) {
   const std::string* name = tag.attribute("name");
-  return name && !name->empty() ? tag.name + " '" + *name + "'" : tag.name;
+  return one_line(name && !name->empty() ? tag.name + " '" + *name + "'" : tag.name);
 }
 
 std::string place(const std::string& file, const XmlTag& tag) {
@@ -57,12 +57,24 @@ std::string words(std::string name) {
 
 }  // namespace
 
+bool valid_utf8(std::string_view text) {
+  int pending = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool continues = byte >= 0x80 && byte < 0xc0;
+    if (continues != (pending > 0) || byte >= 0xf8) return false;
+    pending = continues ? pending - 1 : byte >= 0xf0 ? 3 : byte >= 0xe0 ? 2 : byte >= 0xc0 ? 1 : 0;
+  }
+  return pending == 0;
+}
+
 std::string one_line(const std::string& text) {
   std::string line;
+  const unsigned char most = valid_utf8(text) ? 255 : 126;
   for (const char c : text) {
     const bool space = c == '\n' || c == '\r' || c == '\t' || c == ' ';
     if (!space)
-      line += static_cast<unsigned char>(c) < 32 || c == 127 ? '?' : c;
+      line += static_cast<unsigned char>(c) < 32 || c == 127 || static_cast<unsigned char>(c) > most ? '?' : c;
     else if (!line.empty() && line.back() != ' ')
       line += ' ';
   }
@@ -108,7 +120,7 @@ void ModelSource::add_included(const File& from, const XmlTag& tag, int depth) {
     const fs::path beside = fs::path(*value).is_absolute() ? fs::path(*value) : from.path.parent_path() / *value;
     path = inside(from, tag, beside.string(), {});
   }
-  const std::string where = place(from.name, tag) + ": file '" + *value + "'";
+  const std::string where = place(from.name, tag) + ": file '" + one_line(*value) + "'";
   if (std::error_code none; !fs::is_regular_file(path, none)) throw Error(where + " cannot be opened");
   path = fs::canonical(path);
   const bool open = std::find(chain_.begin(), chain_.end(), path) != chain_.end();
@@ -124,7 +136,7 @@ void ModelSource::add_included(const File& from, const XmlTag& tag, int depth) {
 // `value` as a path that counts from `folder` below the model's folder. Error where it leads out of the model's folder.
 fs::path ModelSource::inside(const File& file, const XmlTag& tag, const std::string& value,
                              const fs::path& folder) const {
-  const std::string where = place(file.name, tag) + ": file '" + value + "'";
+  const std::string where = place(file.name, tag) + ": file '" + one_line(value) + "'";
   if (root_.empty()) throw Error(where + ": a model given as text has no folder; accepted: models without files");
   if (value.find('\0') != std::string::npos) throw Error(where + ": is no file name");
   const fs::path asked = fs::path(value).is_absolute() ? fs::path(value) : root_ / folder / value;
@@ -165,7 +177,7 @@ void ModelSource::check_counts(const File& file) const {
     const XmlTag& tag = file.tags[i];
     double product = tag.parent >= 0 ? replicas[tag.parent] : 1;
     const auto refuse = [&](const std::string& key, const std::string& value, double most) {
-      throw Error(place(file.name, tag) + ": " + key + " '" + value.substr(0, 40) +
+      throw Error(place(file.name, tag) + ": " + key + " '" + one_line(value.substr(0, 40)) +
                   "' is too large; accepted: at most " + std::to_string(static_cast<long>(most)) +
                   (key == "count" ? " in all, nested counts multiplied" : ""));
     };
@@ -196,7 +208,7 @@ std::string ModelSource::explain(const std::string& message) const {
     std::string element = part[3].str().find("name=") != std::string::npos
                               ? "element '" + part[3].str().substr(part[3].str().find("name=") + 5) + "': "
                               : "";
-    if (element.empty() && !tags.empty()) element = "after element '" + tags.back().name + "': ";
+    if (element.empty() && !tags.empty()) element = "after " + label(tags.back()) + ": ";
     return name_ + ": line " + part[2].str() + ": " + element + "malformed XML (" + words(part[1]) + ")";
   }
   for (const char* prefix : {"XML Error: ", "ParseXML: ", "Error: ", "Schema violation: "})
@@ -211,15 +223,14 @@ std::string ModelSource::explain(const std::string& message) const {
   }
   static const std::regex in_compiler("^(.*) Element name '([^']*)', id (-?\\d+)(, line (-?\\d+))?$");
   if (std::regex_match(text, part, in_compiler)) {
-    const std::string element = part[2].str();
-    const int line = std::atoi(part[5].str().c_str());
-    const XmlTag* found = nullptr;
-    for (const XmlTag& tag : tags) {
+    const std::string element = part[2].str(), line = part[5].str();
+    const auto named = [&](const XmlTag& tag) {
       const std::string* name = tag.attribute("name");
-      if (tag.line == line && (name ? *name : std::string()) == element && (!found || element.empty())) found = &tag;
-    }
-    const std::string kind = found && !element.empty() ? found->name : "element";
-    return name_ + ": line " + part[5].str() + ": " + kind +
+      return (line.empty() || tag.line == std::atoi(line.c_str())) && name && *name == element;
+    };
+    const auto tag = element.empty() ? tags.end() : std::find_if(tags.begin(), tags.end(), named);
+    const std::string kind = tag == tags.end() ? "element" : tag->name;
+    return name_ + (line.empty() ? "" : ": line " + line) + ": " + kind +
            (element.empty() ? " #" + part[3].str() : " '" + element + "'") + ": " + one_line(part[1].str());
   }
   // the file that an error without a place speaks of names the element

@@ -40,7 +40,10 @@ class ModelSource {
   std::vector<std::filesystem::path> chain_;  // files being read, outermost first
 };
 
-// Runs of white space become one space, control characters '?'.
+bool valid_utf8(std::string_view text);
+
+// Runs of white space become one space, control characters '?'; and so does what lies beyond ASCII in text that is no
+// UTF-8.
 std::string one_line(const std::string& text);
 
 }  // namespace hotloop
