@@ -4,13 +4,15 @@
 namespace hotloop {
 namespace {
 
-const std::string kFloor = "<geom name='floor' type='plane' size='5 5 .1'/>";
+const std::string kFloor = "<geom name='floor' type='plane' size='5 5 .1' conaffinity='3'/>";
 
+// Boxes and cylinders touch planes and round geoms, not each other.
 std::string geom_of(const std::string& type) {
-  if (type == "sphere") return "<geom type='sphere' size='.1'/>";
-  if (type == "capsule") return "<geom type='capsule' size='.06 .12'/>";
-  if (type == "cylinder") return "<geom type='cylinder' size='.1 .07'/>";
-  return "<geom type='box' size='.1 .08 .06'/>";
+  const std::string round = "contype='1' conaffinity='3' ", edged = "contype='2' conaffinity='0' ";
+  if (type == "sphere") return "<geom " + round + "type='sphere' size='.1'/>";
+  if (type == "capsule") return "<geom " + round + "type='capsule' size='.06 .12'/>";
+  if (type == "cylinder") return "<geom " + edged + "type='cylinder' size='.1 .07'/>";
+  return "<geom " + edged + "type='box' size='.1 .08 .06'/>";
 }
 
 std::string thing(const std::string& geom, const std::string& pose, const std::string& joint = "<freejoint/>") {
@@ -87,7 +89,7 @@ std::vector<FeatureModel> contact_models() {
   all.push_back({"sphere_on_fixed_box",
                  mjcf("", "<geom type='box' size='.5 .5 .1'/>" + thing(geom_of("sphere"), "pos='.49 0 .2'") +
                               thing(geom_of("capsule"), "pos='0 .1 .16' euler='0 90 0'"))});
-  all.push_back({"tilted_plane", mjcf("", "<geom type='plane' size='5 5 1' euler='20 10 0'/>" +
+  all.push_back({"tilted_plane", mjcf("", "<geom type='plane' size='5 5 1' euler='20 10 0' conaffinity='3'/>" +
                                               thing(geom_of("box"), "pos='0 0 .1' euler='20 10 0'") +
                                               thing(geom_of("cylinder"), "pos='0 1 -.2' euler='20 10 30'"))});
   all.push_back({"plane_on_body", mjcf("",

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "sim/core/error.h"
 #include "tests/mujoco/oracle.h"
 
 namespace hotloop {
@@ -37,9 +38,13 @@ void expect_group(const std::string& name, const std::vector<FeatureModel>& mode
   all.model = name;
   for (const FeatureModel& model : models) {
     SCOPED_TRACE(model.name);
-    const OracleReport report = run(model, steps);
-    expect_agreement(report);
-    all.add(report);
+    try {
+      const OracleReport report = run(model, steps);
+      expect_agreement(report);
+      all.add(report);
+    } catch (const Error& e) {
+      ADD_FAILURE() << e.what();
+    }
   }
   print(all);
 }

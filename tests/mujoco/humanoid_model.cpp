@@ -1,7 +1,11 @@
+#include <fmt/format.h>
+
 #include "tests/mujoco/feature_models.h"
 
 namespace hotloop {
 namespace {
+
+using fmt::format;
 
 std::string joint(const std::string& name, const std::string& axis, const std::string& range,
                   const std::string& more = "") {
@@ -12,10 +16,11 @@ std::string limb(const std::string& to, const std::string& size) {
   return "<geom type='capsule' fromto='0 0 0 " + to + "' size='" + size + "'/>";
 }
 
-// side: "-1" is the right. Names end in `id`.
-std::string leg(const std::string& id, const std::string& side) {
-  return "<body pos='0 " + side + ".1 -.05'>" + joint("hip_x" + id, side + "1 0 0", "-25 8", "class='strong'") +
-         joint("hip_z" + id, "0 0 " + side + "1", "-55 35", "class='strong'") +
+// side: -1 right, 1 left. Names end in `id`.
+std::string leg(const std::string& id, int side) {
+  return format("<body pos='0 {} -.05'>", 0.1 * side) +
+         joint("hip_x" + id, format("{} 0 0", side), "-25 8", "class='strong'") +
+         joint("hip_z" + id, format("0 0 {}", side), "-55 35", "class='strong'") +
          joint("hip_y" + id, "0 1 0", "-110 25", "class='strong'") + limb("0 0 -.34", ".06") + "<body pos='0 0 -.4'>" +
          joint("knee" + id, "0 -1 0", "-150 0") + limb("0 0 -.3", ".048") + "<body pos='0 0 -.38'>" +
          joint("ankle_y" + id, "0 1 0", "-45 45", "stiffness='5'") +
@@ -24,12 +29,13 @@ std::string leg(const std::string& id, const std::string& side) {
          "<geom type='capsule' fromto='-.07 .01 -.02 .14 .03 -.02' size='.026'/></body></body></body>";
 }
 
-std::string arm(const std::string& id, const std::string& side) {
-  return "<body pos='0 " + side + ".17 .06'>" + joint("shoulder1" + id, "2 " + side + "1 1", "-80 60") +
-         joint("shoulder2" + id, "0 -1 1", "-80 60") + limb(".15 " + side + ".15 -.15", ".041") + "<body pos='.17 " +
-         side + ".17 -.17'>" + joint("elbow" + id, "0 -1 1", "-100 50", "stiffness='2'") +
-         limb(".15 " + side + "-.02 .15", ".032") + "<geom type='sphere' pos='.17 " + side +
-         "-.02 .17' size='.042'/></body></body>";
+std::string arm(const std::string& id, int side) {
+  return format("<body pos='0 {} .06'>", 0.17 * side) + joint("shoulder1" + id, format("2 {} 1", side), "-80 60") +
+         joint("shoulder2" + id, format("0 {} 1", -side), "-80 60") + limb(format(".15 {} -.15", 0.15 * side), ".041") +
+         format("<body pos='.17 {} -.17'>", 0.17 * side) +
+         joint("elbow" + id, format("0 {} 1", -side), "-100 50", "stiffness='2'") +
+         limb(format(".15 {} .15", -0.15 * side), ".032") +
+         format("<geom type='sphere' pos='.17 {} .17' size='.042'/></body></body>", -0.17 * side);
 }
 
 std::string person(const std::string& id, double x) {
@@ -40,8 +46,8 @@ std::string person(const std::string& id, double x) {
          joint("waist_y" + id, "0 1 0", "-75 30", "class='strong'") +
          "<geom type='capsule' fromto='0 -.06 0 0 .06 0' size='.06'/><body pos='0 0 -.165'>" +
          joint("waist_x" + id, "1 0 0", "-35 35", "class='strong'") +
-         "<geom type='capsule' fromto='-.02 -.07 0 -.02 .07 0' size='.09'/>" + leg("_r" + id, "-") +
-         leg("_l" + id, "") + "</body></body>" + arm("_r" + id, "-") + arm("_l" + id, "") + "</body>";
+         "<geom type='capsule' fromto='-.02 -.07 0 -.02 .07 0' size='.09'/>" + leg("_r" + id, -1) + leg("_l" + id, 1) +
+         "</body></body>" + arm("_r" + id, -1) + arm("_l" + id, 1) + "</body>";
 }
 
 }  // namespace

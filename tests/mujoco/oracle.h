@@ -2,7 +2,8 @@
 //
 // Errors are scaled: the largest difference of a quantity over the largest of its absolute values, or over 1 where all
 // are smaller. The floor of single precision is what our stages in double make of the same state with every real
-// number of the state and the model off by at most half an ulp of a float.
+// number of the state and the model off by at most two ulps of a float: that moves M as far as MuJoCo's own
+// single-precision build is off (3e-7).
 #pragma once
 #include <array>
 #include <string>
@@ -62,6 +63,7 @@ struct OracleOptions {
 struct OracleReport {
   std::string model;
   int steps = 0, restarts = 0;
+  int reference_unsolved = 0;  // steps whose solution by MuJoCo's Newton is no minimum: ours must be one there
   long contacts = 0, rows = 0;
   ErrorTable in_double, in_float, floor;
   // steps whose contacts differ from MuJoCo's by more than contacts on the edge of the margin

@@ -9,15 +9,13 @@
 namespace hotloop {
 namespace {
 
-// f(integral constant N) with the smallest bound N >= nv.
+// f(integral constant N) with the model's bound N >= nv.
 template <class F>
-void with_bound(int nv, F f) {
-  if (nv <= 8) return f(std::integral_constant<int, 8>{});
-  if (nv <= 16) return f(std::integral_constant<int, 16>{});
-  if (nv <= 32) return f(std::integral_constant<int, 32>{});
-  if (nv <= 64) return f(std::integral_constant<int, 64>{});
-  if (nv <= 128) return f(std::integral_constant<int, 128>{});
-  throw std::invalid_argument("more than 128 degrees of freedom");
+void with_bound(int bound, F f) {
+  if (bound == 16) return f(std::integral_constant<int, 16>{});
+  if (bound == 32) return f(std::integral_constant<int, 32>{});
+  if (bound == kMaxDofs) return f(std::integral_constant<int, kMaxDofs>{});
+  throw std::invalid_argument("no such bound");
 }
 
 }  // namespace
@@ -32,12 +30,12 @@ Stepper<Real>::Stepper(const ModelData& data)
 
 template <class Real>
 void Stepper<Real>::forward() {
-  with_bound(model_.nv, [&](auto n) { hotloop::forward<n()>(SerialGroup<32>{}, model_, world(), true); });
+  with_bound(model_.bound, [&](auto n) { hotloop::forward<n()>(SerialGroup<32>{}, model_, world(), true); });
 }
 
 template <class Real>
 void Stepper<Real>::step() {
-  with_bound(model_.nv, [&](auto n) { physics_step<n()>(SerialGroup<32>{}, model_, world(), true); });
+  with_bound(model_.bound, [&](auto n) { physics_step<n()>(SerialGroup<32>{}, model_, world(), true); });
 }
 
 template <class Real>
@@ -62,17 +60,17 @@ int Stepper<Real>::constraint_rows() {
 template class Stepper<float>;
 template class Stepper<double>;
 
-ModelData rounded_model(const ModelData& data, unsigned seed) {
+ModelData perturbed_model(const ModelData& data, unsigned seed, double relative) {
   ModelData copy = data;
   std::mt19937 random(seed);
-  std::uniform_real_distribution<double> half_ulp(-5.9604645e-8, 5.9604645e-8);
-  const auto round = [&](std::vector<double>& values) {
-    for (double& x : values) x += x * half_ulp(random);
+  std::uniform_real_distribution<double> error(-relative, relative);
+  const auto perturb = [&](std::vector<double>& values) {
+    for (double& x : values) x += x * error(random);
   };
-#define HOTLOOP_ROUND(name, rows, columns) round(copy.name);
-  HOTLOOP_MODEL_REALS(HOTLOOP_ROUND)
-  HOTLOOP_MODEL_FIELDS(HOTLOOP_ROUND)
-#undef HOTLOOP_ROUND
+#define HOTLOOP_PERTURB(name, rows, columns) perturb(copy.name);
+  HOTLOOP_MODEL_REALS(HOTLOOP_PERTURB)
+  HOTLOOP_MODEL_FIELDS(HOTLOOP_PERTURB)
+#undef HOTLOOP_PERTURB
   return copy;
 }
 

@@ -31,7 +31,7 @@ class Stepper {
   std::vector<int> ints_;
 };
 
-// The same model with every real number off by a random rounding error of single precision.
-ModelData rounded_model(const ModelData& data, unsigned seed);
+// The same model with every real number off by a random error, at most `relative`.
+ModelData perturbed_model(const ModelData& data, unsigned seed, double relative);
 
 }  // namespace hotloop
