@@ -90,15 +90,10 @@ std::vector<FeatureModel> contact_models() {
                  mjcf("", "<geom type='box' size='.5 .5 .1'/>" + thing(geom_of("sphere"), "pos='.49 0 .2'") +
                               thing(geom_of("capsule"), "pos='0 .1 .16' euler='0 90 0'"))});
   all.push_back({"tilted_plane", mjcf("", "<geom type='plane' size='5 5 1' euler='20 10 0' conaffinity='3'/>" +
-                                              thing(geom_of("box"), "pos='0 0 .1' euler='20 10 0'") +
-                                              thing(geom_of("cylinder"), "pos='0 1 -.2' euler='20 10 30'"))});
-  all.push_back({"plane_on_body", mjcf("",
-                                       "<body pos='0 0 .1'><joint axis='0 1 0' stiffness='500' damping='5'/>"
-                                       "<geom type='plane' size='1 1 .1'/><geom type='sphere' size='.3' "
-                                       "contype='0' conaffinity='0'/></body>" +
-                                           thing(geom_of("sphere"), "pos='.2 0 .22'"))});
+                                              thing(geom_of("box"), "pos='0 0 .1' euler='21 9 0'") +
+                                              thing(geom_of("cylinder"), "pos='0 1 -.2' euler='22 8 30'"))});
   all.push_back(with("friction", "friction='.3'"));
-  all.push_back(with("friction_zero", "friction='0' priority='1'"));
+  all.push_back(with("friction_small", "friction='.03' priority='1'"));
   all.push_back(with("condim_1", "condim='1'", "", "<default/>"));
   all.push_back(with("priority", "friction='.9' priority='1' solref='.05 .7' condim='1'"));
   all.push_back(with("solmix", "solmix='3' solref='.04 1.2' solimp='.5 .95 .02 .4 3'"));
@@ -147,6 +142,12 @@ std::vector<FeatureModel> solver_models() {
       {"pgs_one_tree_rk4", mjcf(option("solver='PGS' iterations='50' integrator='RK4'"), tree)},
       {"pgs_no_warmstart", mjcf("<option solver='PGS' iterations='30'><flag warmstart='disable'/></option>", tree)},
       {"pgs_impratio", mjcf(option("solver='PGS' iterations='30' impratio='5'"), tree)},
+      {"pgs_ball_limits",
+       mjcf(option("solver='PGS' iterations='20'"),
+            chain(3,
+                  "<joint type='slide' axis='1 0 0' limited='true' range='-.01 .01'/>"
+                  "<joint type='ball' limited='true' range='0 10' margin='5' frictionloss='.01'/>")),
+       2},
       {"newton_one_tree_rk4", mjcf(option("integrator='RK4' timestep='.004'"), tree)},
   };
 }

@@ -133,9 +133,15 @@ Snapshot snapshot(Stepper<Real>& stepper) {
   return s;
 }
 
-double scaled_error(const std::vector<double>& ours, const std::vector<double>& theirs) {
-  double largest = 1, error = 0;
-  for (const double x : theirs) largest = std::max(largest, std::fabs(x));
+double largest_of(const std::vector<double>& values) {
+  double largest = 0;
+  for (const double x : values) largest = std::max(largest, std::fabs(x));
+  return largest;
+}
+
+double scaled_error(const std::vector<double>& ours, const std::vector<double>& theirs, double least_scale) {
+  const double largest = std::max(least_scale, largest_of(theirs));
+  double error = 0;
   for (std::size_t i = 0; i < theirs.size(); ++i) {
     const double difference = std::fabs(ours[i] - theirs[i]);
     if (!(difference <= error)) error = std::isfinite(difference) ? difference : 1e30;
@@ -178,11 +184,12 @@ ContactsDiffer compare(const Snapshot& ours, const Snapshot& theirs, ErrorTable&
   const ContactsDiffer contacts = contacts_differ(ours, theirs);
   const bool same = contacts == ContactsDiffer::no;
   for (int q = 0; q < kQuantities; ++q) {
-    double error = 0;
     if (theirs.values[q].empty()) continue;
     if (needs_contacts(q) && !same) continue;
     if (needs_solution(q) && (!same || ours.rows != theirs.rows || !theirs.solved)) continue;
-    error = scaled_error(ours.values[q], theirs.values[q]);
+    // M is what remains of inertias about the centre of mass of the whole tree
+    const double least_scale = q == kMassMatrix ? std::max(1.0, largest_of(theirs.values[kCinert])) : 1.0;
+    const double error = scaled_error(ours.values[q], theirs.values[q], least_scale);
     table[q].add(error);
     if (last != nullptr) (*last)[q] = error;
   }
@@ -216,6 +223,8 @@ class Run {
     // converged solutions on both sides; PGS by number of iterations
     mjOption& opt = reference_->opt;
     opt.tolerance = opt.ls_tolerance = 0;
+    opt.ccd_tolerance = 1e-13;
+    opt.ccd_iterations = 200;
     const bool pgs = opt.solver == mjSOL_PGS;
     // MuJoCo runs PGS on each island of trees that touch, with a sweep order of its own; we run it on the whole world
     if (pgs && model.data().nroot > 1) opt.disableflags |= mjDSBL_ISLAND;
@@ -282,9 +291,11 @@ class Run {
   Snapshot ours(Stepper<Real>& s, bool perturb) {
     std::vector<double> state(qpos_);
     std::vector<double> velocity(qvel_), ctrl(ctrl_);
-    if (perturb)
+    if (perturb) {
       for (std::vector<double>* v : {&state, &velocity, &ctrl})
         for (double& x : *v) x += x * uniform(-kPerturbation, kPerturbation);
+      perturb_quaternions(state);
+    }
     s.set_state(state.data(), velocity.data(), warmstart_.data(), ctrl.data());
     s.forward();
     Snapshot shot = snapshot(s);
@@ -295,6 +306,16 @@ class Run {
     assign(shot.values[kNextQvel], w.qvel(), s.model().nv);
     status_ = w.counts()[kStatus];
     return shot;
+  }
+
+  // Relative to their length: a component that is zero is not exact.
+  void perturb_quaternions(std::vector<double>& qpos) {
+    const mjModel* m = reference_.get();
+    for (int j = 0; j < m->njnt; ++j) {
+      if (m->jnt_type[j] != mjJNT_FREE && m->jnt_type[j] != mjJNT_BALL) continue;
+      const int first = m->jnt_qposadr[j] + (m->jnt_type[j] == mjJNT_FREE ? 3 : 0);
+      for (int k = 0; k < 4; ++k) qpos[first + k] += uniform(-kPerturbation, kPerturbation);
+    }
   }
 
   void round_state() {

@@ -142,11 +142,11 @@ class Generator {
                     maybe(0.1, "armature", 0, 0.1));
     }
     std::string text;
-    const int n = chance(0.15) ? 0 : chance(0.6) ? 1 : 2 + pick(2);
-    bool has_ball = false;
+    const int n = chance(0.15) && dofs_ > 0 ? 0 : chance(0.6) ? 1 : 2 + pick(2);
+    bool turned = false;  // MuJoCo accepts no rotation after a ball
     for (int i = 0; i < n; ++i) {
-      const char* type = chance(0.2) && !has_ball ? "ball" : chance(0.3) ? "slide" : "hinge";
-      has_ball = has_ball || type == std::string("ball");
+      const char* type = turned || chance(0.25) ? "slide" : chance(0.25) ? "ball" : "hinge";
+      turned = turned || type == std::string("ball");
       text += joint(type);
     }
     return text;
