@@ -1,6 +1,7 @@
 // Collisions with boxes and cylinders. Each pair has its own rules in MuJoCo (engine_collision_primitive.c and
 // engine_collision_box.c); results equal its, in order and number.
 #pragma once
+#include "sim/mujoco/collide_box_box.h"
 #include "sim/mujoco/collide_capsule_box.h"
 #include "sim/mujoco/collide_capsule_cylinder.h"
 #include "sim/mujoco/collide_round.h"
@@ -16,9 +17,8 @@ SIM_HD Vec3<Real> box_corner(const Vec3<Real>& size, int which) {
 
 // Up to four points: the rim's nearest and, straight above or below it, that of the other cap; and if the nearer cap
 // lies nearly flat, two more of its rim that make a triangle with the first.
-template <class Real>
-SIM_HD Contacts<Real, 8> plane_cylinder(const Geom<Real>& plane, const Geom<Real>& cylinder, Real margin) {
-  Contacts<Real, 8> found;
+template <class Real, class Found>
+SIM_HD void plane_cylinder(const Geom<Real>& plane, const Geom<Real>& cylinder, Real margin, Found found) {
   const Vec3<Real> normal = z_axis(plane.quat);
   const Mat3<Real> turn = matrix(cylinder.quat);
   const Vec3<Real> slope = transposed_times(turn, normal);                         // the normal in the cylinder's frame
@@ -36,38 +36,37 @@ SIM_HD Contacts<Real, 8> plane_cylinder(const Geom<Real>& plane, const Geom<Real
 
   const auto add = [&](Real dist, const Vec3<Real>& offset) {
     if (dist > margin) return;
-    append(found, {dist, cylinder.pos + offset - (Real(0.5) * dist) * normal, normal, {Real(0), Real(0), Real(0)}});
+    found(make_contact(dist, cylinder.pos + offset - (Real(0.5) * dist) * normal, normal));
   };
-  add(center + cap_height + rim_height, rim + cap);
-  if (found.count == 0) return found;
+  const Real nearest = center + cap_height + rim_height;
+  if (nearest > margin) return;
+  add(nearest, rim + cap);
   add(center - cap_height + rim_height, rim - cap);
   Real len;
   const Vec3<Real> side = (radius * Real(0.8660254037844386)) * normalized(cross(rim, cap), len);
   const Real third = center + cap_height - Real(0.5) * rim_height;
   add(third, side + cap - Real(0.5) * rim);
   add(third, cap - side - Real(0.5) * rim);
-  return found;
 }
 
 // The first four corners, in the order of their bits, of those within the margin on the plane's side of the centre.
-template <class Real>
-SIM_HD Contacts<Real, 8> plane_box(const Geom<Real>& plane, const Geom<Real>& box, Real margin) {
-  Contacts<Real, 8> found;
+template <class Real, class Found>
+SIM_HD void plane_box(const Geom<Real>& plane, const Geom<Real>& box, Real margin, Found found) {
   const Vec3<Real> normal = z_axis(plane.quat), size = load3(box.size);
   const Real center = dot(box.pos - plane.pos, normal);
-  for (int k = 0; k < 8 && found.count < 4; ++k) {
+  int count = 0;
+  for (int k = 0; k < 8 && count < 4; ++k) {
     const Vec3<Real> corner = rotate(box.quat, box_corner(size, k));
     const Real height = dot(normal, corner), dist = center + height;
     if (dist > margin || height > Real(0)) continue;
-    append(found, {dist, box.pos + corner - (Real(0.5) * dist) * normal, normal, {Real(0), Real(0), Real(0)}});
+    found(make_contact(dist, box.pos + corner - (Real(0.5) * dist) * normal, normal));
+    ++count;
   }
-  return found;
 }
 
 // Against the side, a cap or a rim, whichever the centre faces; from inside, the nearer of side and cap.
-template <class Real>
-SIM_HD Contacts<Real, 8> sphere_cylinder(const Geom<Real>& sphere, const Geom<Real>& cylinder, Real margin) {
-  Contacts<Real, 8> found;
+template <class Real, class Found>
+SIM_HD void sphere_cylinder(const Geom<Real>& sphere, const Geom<Real>& cylinder, Real margin, Found found) {
   const Vec3<Real> axis = z_axis(cylinder.quat), z = z_axis(sphere.quat), apart = sphere.pos - cylinder.pos;
   const Real radius = cylinder.size[0], half = cylinder.size[1];
   const Real along = dot(axis, apart);
@@ -91,8 +90,7 @@ SIM_HD Contacts<Real, 8> sphere_cylinder(const Geom<Real>& sphere, const Geom<Re
     const Vec3<Real> rim = cylinder.pos + (end * half) * axis + out * across;
     touches = touch_spheres(sphere.pos, sphere.size[0], z, rim, Real(0), axis, margin, point);
   }
-  if (touches) append(found, point);
-  return found;
+  if (touches) found(point);
 }
 
 // A sphere, centre in the box's frame, against the box; the contact in the box's frame.
@@ -133,19 +131,16 @@ SIM_HD ContactPoint<Real> to_world(const Vec3<Real>& pos, const Mat3<Real>& turn
   return {local.dist, pos + turn * local.pos, turn * local.normal, local.tangent};
 }
 
-template <class Real>
-SIM_HD Contacts<Real, 8> sphere_box(const Geom<Real>& sphere, const Geom<Real>& box, Real margin) {
-  Contacts<Real, 8> found;
+template <class Real, class Found>
+SIM_HD void sphere_box(const Geom<Real>& sphere, const Geom<Real>& box, Real margin, Found found) {
   const Mat3<Real> turn = matrix(box.quat);
   ContactPoint<Real> point;
   if (touch_box(transposed_times(turn, sphere.pos - box.pos), sphere.size[0], load3(box.size), margin, point))
-    append(found, to_world(box.pos, turn, point));
-  return found;
+    found(to_world(box.pos, turn, point));
 }
 
-template <class Real>
-SIM_HD Contacts<Real, 8> capsule_box(const Geom<Real>& capsule, const Geom<Real>& box, Real margin) {
-  Contacts<Real, 8> found;
+template <class Real, class Found>
+SIM_HD void capsule_box(const Geom<Real>& capsule, const Geom<Real>& box, Real margin, Found found) {
   const Mat3<Real> turn = matrix(box.quat);
   const Vec3<Real> size = load3(box.size);
   const Real radius = capsule.size[0], half = capsule.size[1];
@@ -153,16 +148,14 @@ SIM_HD Contacts<Real, 8> capsule_box(const Geom<Real>& capsule, const Geom<Real>
   const Real reach = margin + Real(2) * (radius + half + size.x + size.y + size.z);
   const auto touch = [&](const Vec3<Real>& center) {
     ContactPoint<Real> point;
-    if (touch_box(center, radius, size, margin, point)) append(found, to_world(box.pos, turn, point));
+    if (touch_box(center, radius, size, margin, point)) found(to_world(box.pos, turn, point));
   };
   touch_along_segment(transposed_times(turn, capsule.pos - box.pos),
                       half * transposed_times(turn, z_axis(capsule.quat)), reach, size, touch);
-  return found;
 }
 
-template <class Real>
-SIM_HD Contacts<Real, 8> capsule_cylinder(const Geom<Real>& capsule, const Geom<Real>& cylinder, Real margin) {
-  Contacts<Real, 8> found;
+template <class Real, class Found>
+SIM_HD void capsule_cylinder(const Geom<Real>& capsule, const Geom<Real>& cylinder, Real margin, Found found) {
   const Mat3<Real> turn = matrix(cylinder.quat);
   SegmentAndCylinder<Real> pair;
   pair.center = transposed_times(turn, capsule.pos - cylinder.pos);
@@ -170,33 +163,77 @@ SIM_HD Contacts<Real, 8> capsule_cylinder(const Geom<Real>& capsule, const Geom<
   pair.half = capsule.size[1] * pair.axis;
   pair.radius = cylinder.size[0];
   pair.height = cylinder.size[1];
-  const Vec3<Real> zero{Real(0), Real(0), Real(0)};
   touch_capsule_cylinder(pair, capsule.size[0], margin,
                          [&](Real dist, const Vec3<Real>& pos, const Vec3<Real>& normal) {
-                           append(found, to_world(cylinder.pos, turn, {dist, pos, normal, zero}));
+                           found(to_world(cylinder.pos, turn, make_contact(dist, pos, normal)));
                          });
-  return found;
 }
 
-// No contacts for kinds of other files.
 template <class Real>
-SIM_HD Contacts<Real, 8> collide_polytope(PairKind kind, const Geom<Real>& a, const Geom<Real>& b, Real margin) {
+SIM_HD Mat3<Real> transposed(const Mat3<Real>& m) {
+  return {column(m, 0), column(m, 1), column(m, 2)};
+}
+
+template <class Real, class Found>
+SIM_HD void box_box(const Geom<Real>& a, const Geom<Real>& b, Real margin, Found found) {
+  const Mat3<Real> turn1 = matrix(a.quat), turn2 = matrix(b.quat);
+  BoxPair<Real> pair;
+  pair.size1 = load3(a.size);
+  pair.size2 = load3(b.size);
+  pair.center = transposed_times(turn1, b.pos - a.pos);
+  pair.back = transposed_times(turn2, a.pos - b.pos);
+  pair.turn =
+      transposed(Mat3<Real>{transposed_times(turn1, column(turn2, 0)), transposed_times(turn1, column(turn2, 1)),
+                            transposed_times(turn1, column(turn2, 2))});
+  const Vec3<Real> sum = pair.size1 + pair.size2;
+  pair.slack = margin + BoxTolerance<Real>::separation * (sum.x + sum.y + sum.z);
+  if (!pair.choose_axis()) return;
+  if (pair.code >= 6) {
+    ContactPoint<Real> point;
+    if (pair.touch_edges(point)) found(to_world(a.pos, turn1, point));
+    return;
+  }
+  const bool first = pair.code < 3;  // whose face
+  const int k = first ? pair.code : pair.code - 3;
+  const Vec3<Real> center = first ? pair.center : pair.back;
+  const Vec3<Real> outward =
+      component(center, k) >= Real(0) ? column(first ? turn1 : turn2, k) : -column(first ? turn1 : turn2, k);
+  touch_face(
+      k, first ? pair.size1 : pair.size2, first ? pair.size2 : pair.size1, center,
+      first ? pair.turn : transposed(pair.turn), margin, [&](const Vec3<Real>& pos, Real dist) {
+        found(make_contact(dist, (first ? a.pos : b.pos) + (first ? turn1 : turn2) * pos, first ? outward : -outward));
+      });
+}
+
+// Calls found(ContactPoint) for each contact, in MuJoCo's order; none for kinds of other files. Nothing is kept in
+// memory: a kernel can write contacts where they belong.
+template <class Real, class Found>
+SIM_HD void touch_polytope(PairKind kind, const Geom<Real>& a, const Geom<Real>& b, Real margin, Found found) {
   switch (kind) {
     case PairKind::plane_cylinder:
-      return plane_cylinder(a, b, margin);
+      return plane_cylinder(a, b, margin, found);
     case PairKind::plane_box:
-      return plane_box(a, b, margin);
+      return plane_box(a, b, margin, found);
     case PairKind::sphere_cylinder:
-      return sphere_cylinder(a, b, margin);
+      return sphere_cylinder(a, b, margin, found);
     case PairKind::sphere_box:
-      return sphere_box(a, b, margin);
+      return sphere_box(a, b, margin, found);
     case PairKind::capsule_cylinder:
-      return capsule_cylinder(a, b, margin);
+      return capsule_cylinder(a, b, margin, found);
     case PairKind::capsule_box:
-      return capsule_box(a, b, margin);
+      return capsule_box(a, b, margin, found);
+    case PairKind::box_box:
+      return box_box(a, b, margin, found);
     default:
-      return {};
+      return;
   }
+}
+
+template <class Real>
+SIM_HD Contacts<Real, 8> collide_polytope(PairKind kind, const Geom<Real>& a, const Geom<Real>& b, Real margin) {
+  Contacts<Real, 8> contacts;
+  touch_polytope(kind, a, b, margin, [&](const ContactPoint<Real>& point) { append(contacts, point); });
+  return contacts;
 }
 
 }  // namespace hotloop

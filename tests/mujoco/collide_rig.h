@@ -188,7 +188,7 @@ class Poses {
     std::array<double, 3> apart{}, turned_apart;
     for (double& x : apart)
       for (int g = 0; g < 2; ++g)
-        for (const double s : p.size[g]) x += pick(-1, 1) * pick(0, 1) * pick(0, 1) * s;
+        for (const double s : p.size[g]) x += (pick(0, 3) == 0 ? 2 * pick(0, 1) - 1 : 0) * s;
     mju_rotVecQuat(turned_apart.data(), apart.data(), whole.data());
     for (int k = 0; k < 3; ++k) p.pos[1][k] = p.pos[0][k] + turned_apart[k];
     return rounded(p);
