@@ -76,11 +76,15 @@ SIM_HD int narrow_phase(const G& g, const M& m, const W& w, int candidates) {
           const int c = first + k;
           if (k >= item.count || c >= m.max_contacts) continue;
           const ContactPoint<Real>& point = item.contacts.at[k];
-          w.con_dist()[c] = point.dist;
+          Real* out = w.contact() + kContactStride * c;
+          const Real* friction = m.pair_friction.of(w.index) + 2 * item.pair;
           w.con_pair()[c] = item.pair;
-          store3(w.con_pos() + 3 * c, point.pos);
-          store3(w.con_frame() + 6 * c, point.normal);
-          store3(w.con_frame() + 6 * c + 3, contact_frame(point.normal, point.tangent));
+          store3(out, point.pos);
+          out[3] = point.dist;
+          store3(out + 4, point.normal);
+          out[7] = friction[0];
+          store3(out + 8, contact_frame(point.normal, point.tangent));
+          out[11] = friction[1];
         }
       });
 }

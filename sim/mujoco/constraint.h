@@ -12,12 +12,26 @@
 namespace hotloop {
 
 enum class BlockKind : int {
-  dof_friction,  // block_row: dof; block_limit: the friction loss
-  row_friction,  // block_row: row of J
-  dof_limit,     // block_row: dof; block_limit: sign of the Jacobian's one entry
-  row_limit,     // block_row: row of J; one-sided
-  pyramid,       // block_row: first of three rows
+  dof_friction,  // index: dof; limit: the friction loss
+  row_friction,  // index: row of J; limit: the friction loss
+  dof_limit,     // index: dof; limit: sign of the Jacobian's one entry
+  row_limit,     // index: row of J; one-sided
+  pyramid,       // index: first of three rows
 };
+// block_code holds kind and index. A scalar block has one residual; its limit lies in the place of the third.
+SIM_HD int block_code(BlockKind kind, int index) { return 8 * index + static_cast<int>(kind); }
+template <class W>
+SIM_HD BlockKind kind_of(const W& w, int block) {
+  return static_cast<BlockKind>(w.block_code()[block] & 7);
+}
+template <class W>
+SIM_HD int index_of(const W& w, int block) {
+  return w.block_code()[block] >> 3;
+}
+template <class W>
+SIM_HD typename W::Real limit_of(const W& w, int block) {
+  return w.block_res()[3 * block + 2];
+}
 
 SIM_HD float power(float x, float p) { return powf(x, p); }
 SIM_HD double power(double x, double p) { return pow(x, p); }
@@ -76,18 +90,15 @@ SIM_HD typename M::Real row_dot(const M& m, const W& w, int row, const typename 
   return dot_row(w.J() + row * m.row, vector, m.nv);
 }
 
-// Writes a scalar block. residual: block_res starts as -aref; the solver adds J qacc.
-template <class M, class W>
-SIM_HD void scalar_block(const M& m, const W& w, int block, BlockKind kind, int row, typename M::Real limit,
-                         const Reference<typename M::Real>& ref, typename M::Real invweight,
-                         typename M::Real velocity) {
-  (void)m;
-  w.block_kind()[block] = static_cast<int>(kind);
-  w.block_row()[block] = row;
-  w.block_limit()[block] = limit;
+// Writes a scalar block. block_res starts as -aref; the solver adds J qacc.
+template <class W, class Real>
+SIM_HD void scalar_block(const W& w, int block, BlockKind kind, int index, Real limit, const Reference<Real>& ref,
+                         Real invweight, Real velocity) {
+  w.block_code()[block] = block_code(kind, index);
   w.block_D()[block] = regularisation(ref.impedance, invweight);
   w.block_res()[3 * block] = ref.damping * velocity + ref.push;
-  w.block_res()[3 * block + 1] = w.block_res()[3 * block + 2] = 0;
+  w.block_res()[3 * block + 1] = 0;
+  w.block_res()[3 * block + 2] = limit;
 }
 
 template <class G, class M, class W>
@@ -97,7 +108,7 @@ SIM_HD void friction_blocks(const G& g, const M& m, const W& w, int& blocks, int
   g.for_each(m.nfriction, [&](int k) {
     const int i = m.friction_dofid[k];
     const auto ref = reference(m, m.dof_solref + 2 * i, m.dof_solimp + 5 * i, Real(0), true);
-    scalar_block(m, w, first + k, BlockKind::dof_friction, i, m.dof_frictionloss.of(w.index)[i], ref,
+    scalar_block(w, first + k, BlockKind::dof_friction, i, m.dof_frictionloss.of(w.index)[i], ref,
                  m.dof_invweight0.of(w.index)[i], w.qvel()[i]);
   });
   blocks += m.nfriction;
@@ -109,7 +120,7 @@ SIM_HD void friction_blocks(const G& g, const M& m, const W& w, int& blocks, int
       for (int k = m.tendon_adr[t]; k < m.tendon_adr[t] + m.tendon_num[t]; ++k)
         w.J()[row * m.row + m.wrap_dofid[k]] += m.wrap_coef[k];
       const auto ref = reference(m, m.tendon_solref_fri + 2 * t, m.tendon_solimp_fri + 5 * t, Real(0), true);
-      scalar_block(m, w, block, BlockKind::row_friction, row, m.tendon_frictionloss.of(w.index)[t], ref,
+      scalar_block(w, block, BlockKind::row_friction, row, m.tendon_frictionloss.of(w.index)[t], ref,
                    m.tendon_invweight0.of(w.index)[t], row_dot(m, w, row, w.qvel()));
     });
   }
@@ -138,7 +149,7 @@ SIM_HD void limit_block(const M& m, const W& w, int j, int side, int block) {
   const Real sign = side == 0 ? Real(1) : Real(-1);
   const Real distance = sign * (value - m.jnt_range[2 * j + side]) - m.jnt_margin[j];
   const auto ref = reference(m, m.jnt_solref + 2 * j, m.jnt_solimp + 5 * j, distance, false);
-  scalar_block(m, w, block, BlockKind::dof_limit, i, sign, ref, m.dof_invweight0.of(w.index)[i], sign * w.qvel()[i]);
+  scalar_block(w, block, BlockKind::dof_limit, i, sign, ref, m.dof_invweight0.of(w.index)[i], sign * w.qvel()[i]);
 }
 
 // The limit of a ball joint's angle.
@@ -155,7 +166,7 @@ SIM_HD void ball_limit(const G& g, const M& m, const W& w, int j, int& blocks, i
     const int i = m.jnt_dofadr[j];
     store3(w.J() + row * m.row + i, Real(-1) * axis);
     const auto ref = reference(m, m.jnt_solref + 2 * j, m.jnt_solimp + 5 * j, range - angle - m.jnt_margin[j], false);
-    scalar_block(m, w, block, BlockKind::row_limit, row, Real(0), ref, m.dof_invweight0.of(w.index)[i],
+    scalar_block(w, block, BlockKind::row_limit, row, Real(0), ref, m.dof_invweight0.of(w.index)[i],
                  row_dot(m, w, row, w.qvel()));
   });
 }
@@ -175,7 +186,7 @@ SIM_HD void tendon_limits(const G& g, const M& m, const W& w, int& blocks, int& 
         for (int k = m.tendon_adr[t]; k < m.tendon_adr[t] + m.tendon_num[t]; ++k)
           w.J()[row * m.row + m.wrap_dofid[k]] += sign * m.wrap_coef[k];
         const auto ref = reference(m, m.tendon_solref_lim + 2 * t, m.tendon_solimp_lim + 5 * t, distance, false);
-        scalar_block(m, w, block, BlockKind::row_limit, row, Real(0), ref, m.tendon_invweight0.of(w.index)[t],
+        scalar_block(w, block, BlockKind::row_limit, row, Real(0), ref, m.tendon_invweight0.of(w.index)[t],
                      row_dot(m, w, row, w.qvel()));
       });
     }
@@ -219,85 +230,121 @@ SIM_HD void limit_blocks(const G& g, const M& m, const W& w, int& blocks, int& r
   if (m.ntendon > 0) tendon_limits(g, m, w, blocks, rows);
 }
 
-SIM_HD int moves(const int* mask, int dof) { return mask[dof >> 5] >> (dof & 31) & 1; }
-
-// The rows of contact c: relative velocity of the two bodies at the contact, along the normal and the tangents.
+// Places of the contacts' blocks and rows, and which dofs move only the first (bit set 0) or only the second body.
+// Returns how many contacts fit.
 template <class G, class M, class W>
-SIM_HD void contact_rows(const G& g, const M& m, const W& w, int c, int row) {
+SIM_HD int place_contacts(const G& g, const M& m, const W& w, int first, int rows) {
+  struct Item {
+    int count;
+  };
+  const int n = w.counts()[kContacts], words = dof_words(m.nv);
+  const int needed = g.append(
+      n, [&](int c) { return Item{m.pair_condim[w.con_pair()[c]]}; },
+      [&](int c, const Item& item, int before) {
+        const int pair = w.con_pair()[c], row = rows + before;
+        if (row + item.count > m.max_rows || first + c >= m.max_blocks) {
+          w.con_pair()[c] = -1;
+          return;
+        }
+        w.block_code()[first + c] = block_code(item.count == 1 ? BlockKind::row_limit : BlockKind::pyramid, row);
+        const int* mask1 = m.body_dofmask + 4 * m.geom_bodyid[m.pair_geom1[pair]];
+        const int* mask2 = m.body_dofmask + 4 * m.geom_bodyid[m.pair_geom2[pair]];
+        int* moves = w.con_moves() + 2 * words * c;
+        for (int k = 0; k < words; ++k) {
+          moves[2 * k] = mask1[k] & ~mask2[k];
+          moves[2 * k + 1] = mask2[k] & ~mask1[k];
+        }
+      });
+  if (rows + needed <= m.max_rows && first + n <= m.max_blocks) return n;
+  return g.template reduce<int>(n, [&](int c) { return w.con_pair()[c] >= 0 ? 1 : 0; });
+}
+
+// The rows of the contacts: relative velocity of the two bodies at the contact, along the normal and the tangents
+// (times their friction). One column a lane; a dof that moves both bodies moves neither against the other.
+template <class G, class M, class W>
+SIM_HD void contact_rows(const G& g, const M& m, const W& w, int first, int contacts) {
   using Real = typename M::Real;
-  const int pair = w.con_pair()[c], dims = m.pair_condim[pair];
-  const int* mask1 = m.body_dofmask + 4 * m.geom_bodyid[m.pair_geom1[pair]];
-  const int* mask2 = m.body_dofmask + 4 * m.geom_bodyid[m.pair_geom2[pair]];
-  const Vec3<Real> point = load3(w.con_pos() + 3 * c);
-  const Vec3<Real> normal = load3(w.con_frame() + 6 * c), tangent = load3(w.con_frame() + 6 * c + 3);
-  const Vec3<Real> other = cross(normal, tangent);
-  const Real* mu = m.pair_friction.of(w.index) + 2 * pair;
-  Real* out = w.J() + row * m.row;
+  const int words = dof_words(m.nv);
   g.for_each(m.row, [&](int i) {
-    const int sign = i < m.nv ? moves(mask2, i) - moves(mask1, i) : 0;  // a dof that moves both moves neither
-    Vec3<Real> v{Real(0), Real(0), Real(0)};
-    if (sign != 0) {
-      const Vec6<Real> axis = load6(w.cdof() + 6 * i);
-      const Vec3<Real> arm = point - load3(w.root_com() + 3 * m.body_rootid[m.dof_bodyid[i]]);
-      v = Real(sign) * (axis.lin + cross(axis.rot, arm));
+    const int dof = i < m.nv ? i : m.nv - 1;
+    const Vec6<Real> axis = load6(w.cdof() + 6 * dof);
+    const Vec3<Real> centre = load3(w.root_com() + 3 * m.body_rootid[m.dof_bodyid[dof]]);
+    for (int c = 0; c < contacts; ++c) {
+      const int* moves = w.con_moves() + 2 * words * c + 2 * (dof >> 5);
+      const int sign = i < m.nv ? (moves[1] >> (dof & 31) & 1) - (moves[0] >> (dof & 31) & 1) : 0;
+      const Quad<Real> point = quad(w.contact(), 3 * c), normal = quad(w.contact(), 3 * c + 1),
+                       tangent = quad(w.contact(), 3 * c + 2);
+      const Vec3<Real> arm = Vec3<Real>{point.v[0], point.v[1], point.v[2]} - centre;
+      const Vec3<Real> v = Real(sign) * (axis.lin + cross(axis.rot, arm));
+      const Vec3<Real> n{normal.v[0], normal.v[1], normal.v[2]}, t{tangent.v[0], tangent.v[1], tangent.v[2]};
+      Real* out = w.J() + index_of(w, first + c) * m.row + i;
+      out[0] = dot(n, v);
+      if (kind_of(w, first + c) != BlockKind::pyramid) continue;
+      out[m.row] = normal.v[3] * dot(t, v);
+      out[2 * m.row] = tangent.v[3] * dot(cross(n, t), v);
     }
-    out[i] = dot(normal, v);
-    if (dims == 1) return;
-    out[m.row + i] = mu[0] * dot(tangent, v);
-    out[2 * m.row + i] = mu[1] * dot(other, v);
   });
 }
 
-// Reference and regularisation of contact c, whose rows are in place.
+// Velocity at a point of a body, from the velocity of its chain.
 template <class M, class W>
-SIM_HD void contact_block(const M& m, const W& w, int c, int block, int row) {
+SIM_HD Vec3<typename M::Real> point_velocity(const M& m, const W& w, int body, const Vec3<typename M::Real>& point) {
+  using Real = typename M::Real;
+  const int dof = m.body_lastdof[body];
+  if (dof < 0) return {Real(0), Real(0), Real(0)};
+  const Vec6<Real> v = load6(w.dof_vel() + 6 * dof);
+  return v.lin + cross(v.rot, point - load3(w.root_com() + 3 * m.body_rootid[body]));
+}
+
+// Reference and regularisation of contact c.
+template <class M, class W>
+SIM_HD void contact_block(const M& m, const W& w, int c, int block) {
   using Real = typename M::Real;
   const int pair = w.con_pair()[c];
   const int body1 = m.geom_bodyid[m.pair_geom1[pair]], body2 = m.geom_bodyid[m.pair_geom2[pair]];
+  const Real* contact = w.contact() + kContactStride * c;
   const Real* invweight = m.body_invweight0.of(w.index);
   const Real translation = invweight[2 * body1] + invweight[2 * body2];
   const auto ref =
-      reference(m, m.pair_solref + 2 * pair, m.pair_solimp + 5 * pair, w.con_dist()[c] - m.pair_margin[pair], false);
-  const Real velocity = row_dot(m, w, row, w.qvel());
-  if (m.pair_condim[pair] == 1) {
-    scalar_block(m, w, block, BlockKind::row_limit, row, Real(0), ref, translation, velocity);
+      reference(m, m.pair_solref + 2 * pair, m.pair_solimp + 5 * pair, contact[3] - m.pair_margin[pair], false);
+  const Vec3<Real> point = load3(contact), normal = load3(contact + 4), tangent = load3(contact + 8);
+  const Vec3<Real> velocity = point_velocity(m, w, body2, point) - point_velocity(m, w, body1, point);
+  const Real speed = dot(normal, velocity);
+  if (kind_of(w, block) != BlockKind::pyramid) {
+    scalar_block(w, block, BlockKind::row_limit, index_of(w, block), Real(0), ref, translation, speed);
     return;
   }
   // the pyramid's edges share the regularisation that matches an elliptic cone of friction mu (mj_makeImpedance)
-  const Real slide = m.pair_friction.of(w.index)[2 * pair];
-  const Real normal = regularisation(ref.impedance, translation + slide * slide * translation);
-  w.block_kind()[block] = static_cast<int>(BlockKind::pyramid);
-  w.block_row()[block] = row;
-  w.block_limit()[block] = 0;
-  w.block_D()[block] = normal * maximum(kTiny<Real>(), m.impratio) / (Real(2) * slide * slide);
-  w.block_res()[3 * block] = ref.damping * velocity + ref.push;
-  w.block_res()[3 * block + 1] = ref.damping * row_dot(m, w, row + 1, w.qvel());
-  w.block_res()[3 * block + 2] = ref.damping * row_dot(m, w, row + 2, w.qvel());
+  const Real slide = contact[7];
+  const Real edge = regularisation(ref.impedance, translation + slide * slide * translation);
+  w.block_D()[block] = edge * maximum(kTiny<Real>(), m.impratio) / (Real(2) * slide * slide);
+  Real* res = w.block_res() + 3 * block;
+  res[0] = ref.damping * speed + ref.push;
+  res[1] = ref.damping * contact[7] * dot(tangent, velocity);
+  res[2] = ref.damping * contact[11] * dot(cross(normal, tangent), velocity);
 }
 
 template <class G, class M, class W>
 SIM_HD void contact_blocks(const G& g, const M& m, const W& w, int& blocks, int& rows) {
-  const int first = blocks;
-  int contacts = 0, scalars = blocks;
-  bool full = false;
-  for (; contacts < w.counts()[kContacts]; ++contacts) {
-    const int dims = m.pair_condim[w.con_pair()[contacts]];
-    full = rows + dims > m.max_rows || blocks >= m.max_blocks;
-    if (full) break;
-    const int row = rows, block = blocks;
-    contact_rows(g, m, w, contacts, row);
-    g.once([&] { w.block_row()[block] = row; });
-    rows += dims;
-    scalars += dims == 1 ? 1 : 2 * (dims - 1);
-    ++blocks;
+  const int first = blocks, wanted = w.counts()[kContacts];
+  int made = 0, frictional = 0;
+  if (wanted > 0) {
+    made = place_contacts(g, m, w, first, rows);
+    contact_rows(g, m, w, first, made);
+    g.for_each(made, [&](int c) { contact_block(m, w, c, first + c); });
   }
-  const int made = contacts, total = scalars;
-  g.for_each(made, [&](int c) { contact_block(m, w, c, first + c, w.block_row()[first + c]); });
+  if (made > 0) {
+    const int last = first + made - 1;
+    const int end = index_of(w, last) + (kind_of(w, last) == BlockKind::pyramid ? 3 : 1);
+    frictional = (end - rows - made) / 2;
+    rows = end;
+    blocks += made;
+  }
   g.once([&] {
     w.counts()[kContactBlocks] = first;
     w.counts()[kContacts] = made;
-    w.counts()[kScalars] = total;
-    if (full) w.counts()[kStatus] |= kRowOverflow;
+    w.counts()[kScalars] = first + made + 3 * frictional;
+    if (made < wanted) w.counts()[kStatus] |= kRowOverflow;
   });
 }
 

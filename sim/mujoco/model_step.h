@@ -22,7 +22,7 @@ constexpr int min_blocks(int bound) { return bound <= 16 ? 16 : bound <= 32 ? 20
 // The steps of one world. m, at: the model and the layout, from the arguments or specialised to constants.
 template <int N, class G, class M, class Layout>
 SIM_HD void step_world(const G& g, const M& m, const Layout& at, const ModelStepArgs& a, int world, void* memory) {
-  const World<float, Layout> w{static_cast<float*>(memory), static_cast<int*>(memory) + at.reals, at, world};
+  const World<float, Layout> w{static_cast<float*>(memory), at, world};
   const auto row = [&](auto* array, int length) { return array + static_cast<long long>(world) * length; };
   float* qpos = row(a.qpos, m.nq);
   float* qvel = row(a.qvel, m.nv);
