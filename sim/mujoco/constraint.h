@@ -182,12 +182,23 @@ SIM_HD void tendon_limits(const G& g, const M& m, const W& w, int& blocks, int& 
   }
 }
 
-// In MuJoCo's order: joints (a joint's lower limit before its upper), then tendons. Where a model has limited ball
-// joints their blocks follow the others'.
+// In MuJoCo's order: joints (a joint's lower limit before its upper), then tendons. PGS depends on the order.
 template <class G, class M, class W>
 SIM_HD void limit_blocks(const G& g, const M& m, const W& w, int& blocks, int& rows) {
   const int first = blocks;
-  if (m.njnt > 0)
+  if (m.has_ball_limits) {
+    for (int j = 0; j < m.njnt; ++j) {
+      if (static_cast<JointType>(m.jnt_type[j]) == JointType::ball && m.jnt_limited[j] != 0)
+        ball_limit(g, m, w, j, blocks, rows);
+      const int sides = near_limits(m, w, j);
+#pragma unroll 1
+      for (int side = 0; side < 2; ++side) {
+        if ((sides >> side & 1) == 0) continue;
+        const int block = blocks++;
+        g.once([&] { limit_block(m, w, j, side, block); });
+      }
+    }
+  } else if (m.njnt > 0) {
     blocks += g.template append<2>(
         m.njnt,
         [&](int j) {
@@ -198,8 +209,7 @@ SIM_HD void limit_blocks(const G& g, const M& m, const W& w, int& blocks, int& r
           for (int k = 0; k < item.count; ++k)
             limit_block(m, w, j, item.count == 2 ? k : item.sides - 1, first + at + k);
         });
-  for (int k = 0; k < m.nquat; ++k)
-    if (m.jnt_limited[m.quat_jntid[k]] != 0) ball_limit(g, m, w, m.quat_jntid[k], blocks, rows);
+  }
   if (m.ntendon > 0) tendon_limits(g, m, w, blocks, rows);
 }
 
