@@ -3,7 +3,7 @@
 #include "app/cli.h"
 #include "sim/core/error.h"
 #include "train/commands.h"
-#include "train/config_value.h"
+#include "sim/core/value.h"
 
 namespace hotloop {
 namespace {

@@ -5,7 +5,7 @@
 #include "sim/core/error.h"
 #include "sim/core/registry.h"
 #include "train/commands.h"
-#include "train/config_value.h"
+#include "sim/core/value.h"
 
 namespace hotloop {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "sim/core/env.h"
 #include "sim/core/error.h"
-#include "train/config_value.h"
+#include "sim/core/value.h"
 
 namespace hotloop {
 namespace {

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/core/value.h"
+
 namespace hotloop {
 
 struct ActionSpace;
@@ -60,17 +62,6 @@ struct TrainConfig {
   std::string exp_name = "ppo";
 
   friend bool operator==(const TrainConfig&, const TrainConfig&) = default;
-};
-
-// What a key accepts beside its type; shown in messages and in --help.
-struct KeyRule {
-  double low = -1e300, high = 1e300;                                     // numbers (each element of a list)
-  std::vector<std::string> choices = {};                                 // strings
-  std::vector<std::pair<std::string, std::string>> choice_aliases = {};  // spelling elsewhere, our choice
-  const char* help = "";
-  std::vector<std::string> aliases = {};  // SB3's, rl_games' and rsl_rl's spellings
-  bool may_change = false;                // a resumed run may override it
-  const char* group = "";                 // set by visit_config
 };
 
 template <class Config, class Visitor>

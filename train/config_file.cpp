@@ -9,7 +9,7 @@
 #include "sim/core/assets.h"
 #include "sim/core/error.h"
 #include "train/config.h"
-#include "train/config_value.h"
+#include "sim/core/value.h"
 
 namespace hotloop {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "sim/core/error.h"
 #include "sim/core/host_memory.h"
-#include "train/config_value.h"
+#include "sim/core/value.h"
 #include "train/net_ops.h"
 
 namespace hotloop {

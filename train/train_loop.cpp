@@ -15,7 +15,7 @@
 #include "sim/core/error.h"
 #include "train/checkpoint.h"
 #include "train/commands.h"
-#include "train/config_value.h"
+#include "sim/core/value.h"
 #include "train/evaluate.h"
 #include "train/machine.h"
 #include "train/nvml.h"

@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "tests/app/program.h"
-#include "train/config_value.h"
+#include "sim/core/value.h"
 #include "train/metric_tags.h"
 
 namespace hotloop {
