@@ -13,9 +13,9 @@ namespace hotloop {
 struct EnvEntry {
   EnvSpec spec;  // with every option at its default
   std::unique_ptr<Batch> (*make)(const BatchConfig&) = nullptr;
-  std::string model = {};                                     // the MJCF file of a task on a model
-  std::vector<EnvOptionInfo> options = {};                    // what BatchConfig::options may set
-  EnvSpec (*spec_with)(const EnvOptions&) = nullptr;          // null: no options
+  std::string model = {};                                    // the MJCF file of a task on a model
+  std::vector<EnvOptionInfo> options = {};                   // what BatchConfig::options may set
+  EnvSpec (*spec_with)(const EnvOptions&) = nullptr;         // null: no options
   EnvOptions (*resolve)(const EnvOptions& given) = nullptr;  // null: no options
 };
 

@@ -60,7 +60,9 @@ const EnvEntry& find_environment(const std::string& name) {
 
 EnvOptions resolve_options(const EnvEntry& entry, const EnvOptions& given) {
   if (entry.resolve != nullptr) return entry.resolve(given);
-  if (!given.empty()) throw Error((given[0].label.empty() ? "env." + given[0].key : given[0].label) + " " + shown(given[0].text) + ": " + entry.spec.name + " has no options");
+  if (!given.empty())
+    throw Error((given[0].label.empty() ? "env." + given[0].key : given[0].label) + " " + shown(given[0].text) + ": " +
+                entry.spec.name + " has no options");
   return {};
 }
 

@@ -75,16 +75,14 @@ struct Ant {
       return dot(f, f);
     });
     const R z = w.qpos()[2];
-    const bool finite = !g.any(m.nq, [&](int i) {
-      return !is_finite(w.qpos()[i]) || (i < m.nv && !is_finite(w.qvel()[i]));
-    });
+    const bool finite =
+        !g.any(m.nq, [&](int i) { return !is_finite(w.qpos()[i]) || (i < m.nv && !is_finite(w.qvel()[i])); });
     const bool healthy = finite && o.healthy_z_range.low <= z && z <= o.healthy_z_range.high;
     terms[kForward] = o.forward_reward_weight * velocity;
     terms[kCtrl] = -o.ctrl_cost_weight * squared_actions(g, m, w);
     terms[kContact] = -o.contact_cost_weight * contact;
     terms[kSurvive] = healthy ? o.healthy_reward : R(0);
-    return {terms[kForward] + terms[kSurvive] + terms[kCtrl] + terms[kContact],
-            !healthy && o.terminate_when_unhealthy};
+    return {terms[kForward] + terms[kSurvive] + terms[kCtrl] + terms[kContact], !healthy && o.terminate_when_unhealthy};
   }
 
   template <class G, class M, class W, class Put>
@@ -92,9 +90,8 @@ struct Ant {
     int next = put_positions(g, m, w, 0, o.exclude_current_positions_from_observation ? 2 : 0, put);
     next = put_velocities(g, m, w, next, R(0), put);
     if (!o.include_cfrc_ext_in_observation) return;
-    g.for_each(m.nbody - 1, [&](int b) {
-      put6(next + 6 * b, clamp(external_force(m, w, b + 1), o.contact_force_range), put);
-    });
+    g.for_each(m.nbody - 1,
+               [&](int b) { put6(next + 6 * b, clamp(external_force(m, w, b + 1), o.contact_force_range), put); });
   }
 };
 

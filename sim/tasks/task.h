@@ -5,15 +5,13 @@
 //   kName, kModel          the task's name, its model in assets/mjcf
 //   kNq, kNv, kNu, kNbody  sizes of the model, checked when it is loaded
 //   kActionBound           actions are in [-kActionBound, kActionBound], the model's ctrlrange
-//   kKeep, kForces         quantities that it reads after the step (Keep bits); whether constraint forces are among them
-//   Term, kTermNames       the terms of its reward, named as in Gymnasium's info
-//   Memory                 numbers of a world that one step hands to the next
-//   obs_dim(options)
-//   reset(...)             draws qpos and qvel; ctrl and qacc_warmstart are zero
-//   begin(...)             after the evaluation of a reset state: fills the memory
-//   result(...)            after a step: reward, terms, termination; every lane returns the same
-//   observe(...)           calls put(i, value) once for each component of the observation
-//   visit_options(...)     the one list of options: names, members, what they take (host only)
+//   kKeep, kForces         quantities that it reads after the step (Keep bits); whether constraint forces are among
+//   them Term, kTermNames       the terms of its reward, named as in Gymnasium's info Memory                 numbers of
+//   a world that one step hands to the next obs_dim(options) reset(...)             draws qpos and qvel; ctrl and
+//   qacc_warmstart are zero begin(...)             after the evaluation of a reset state: fills the memory result(...)
+//   after a step: reward, terms, termination; every lane returns the same observe(...)           calls put(i, value)
+//   once for each component of the observation visit_options(...)     the one list of options: names, members, what
+//   they take (host only)
 //
 // Gymnasium observes and rewards what MuJoCo's data holds after mj_step: qpos and qvel are new, everything else is of
 // the last evaluation of forces inside the step. So it is here.
@@ -46,6 +44,13 @@ template <class Real>
 SIM_HD bool strictly_inside(Real x, const Range<Real>& range) {
   return range.low < x && x < range.high;
 }
+
+template <class Real>
+constexpr Real infinity() {
+  return static_cast<Real>(__builtin_huge_valf());
+}
+// Of tasks that name no reward at which they count as solved.
+inline constexpr double kNoThreshold = __builtin_nan("");
 
 // A body of the model, given by number or by name.
 struct BodyIndex {
@@ -138,7 +143,8 @@ SIM_HD Vec6<typename M::Real> external_force(const M& m, const W& w, int b) {
   const int first = w.counts()[kContactBlocks];
   for (int c = 0; c < w.counts()[kContacts]; ++c) {
     const int pair = w.con_pair()[c];
-    const int sign = (m.geom_bodyid[m.pair_geom2[pair]] == b ? 1 : 0) - (m.geom_bodyid[m.pair_geom1[pair]] == b ? 1 : 0);
+    const int sign =
+        (m.geom_bodyid[m.pair_geom2[pair]] == b ? 1 : 0) - (m.geom_bodyid[m.pair_geom1[pair]] == b ? 1 : 0);
     if (sign == 0) continue;
     const Real* f = w.block_force() + 3 * (first + c);
     const Vec3<Real> normal = load3(w.con_frame() + 6 * c), tangent = load3(w.con_frame() + 6 * c + 3);

@@ -26,8 +26,7 @@ fs::path model_path(const TaskSizes& task) {
 
 void check_model(const TaskSizes& task, const ModelData& m) {
   const auto check = [&](const char* what, int has, int needs) {
-    if (has != needs)
-      throw Error(fmt::format("{}: {} is {}, {} needs {}", m.path, what, has, task.name, needs));
+    if (has != needs) throw Error(fmt::format("{}: {} is {}, {} needs {}", m.path, what, has, task.name, needs));
   };
   check("nq", m.nq, task.nq);
   check("nv", m.nv, task.nv);
@@ -57,9 +56,7 @@ std::shared_ptr<const LoadedModel> load_task_model(const TaskSizes& task) {
   return model;
 }
 
-std::string option_label(const EnvOption& option) {
-  return option.label.empty() ? "env." + option.key : option.label;
-}
+std::string option_label(const EnvOption& option) { return option.label.empty() ? "env." + option.key : option.label; }
 
 void refuse_option(const EnvOption& option, const char* task, const std::vector<std::string>& known) {
   const std::string near = nearest(option.key, known);

@@ -3,9 +3,18 @@
 #pragma once
 #include "sim/core/registry.h"
 
-#define HOTLOOP_TASKS(X) \
-  X(HalfCheetah)         \
-  X(Ant)
+#define HOTLOOP_TASKS(X)    \
+  X(InvertedPendulum)       \
+  X(InvertedDoublePendulum) \
+  X(Reacher)                \
+  X(Pusher)                 \
+  X(Swimmer)                \
+  X(HalfCheetah)            \
+  X(Hopper)                 \
+  X(Walker2d)               \
+  X(Ant)                    \
+  X(Humanoid)               \
+  X(HumanoidStandup)
 
 namespace hotloop {
 

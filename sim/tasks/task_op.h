@@ -1,5 +1,6 @@
 // One environment step, or a reset, of one world of a task: physics, reward, termination, automatic reset, observation.
-// The lane group evaluates the forces at one place only (the code of a step is large), also for the start of an episode.
+// The lane group evaluates the forces at one place only (the code of a step is large), also for the start of an
+// episode.
 #pragma once
 #include "sim/core/book.h"
 #include "sim/mujoco/step.h"
@@ -95,8 +96,7 @@ struct TaskOp {
       state[T::kNq + i] = w.qvel()[i];
       state[T::kNq + T::kNv + i] = w.qacc_warmstart()[i];
     });
-    if constexpr (kMemoryWords > 0)
-      g.once([&] { memcpy(state + T::kNq + 2 * T::kNv, &memory, sizeof memory); });
+    if constexpr (kMemoryWords > 0) g.once([&] { memcpy(state + T::kNq + 2 * T::kNv, &memory, sizeof memory); });
   }
 
   // The start state of the next episode.
@@ -135,9 +135,8 @@ struct TaskOp {
   template <class G>
   SIM_HD void finish(const G& g, std::int64_t world, bool finite) const {
     if (io.final_observation != nullptr)
-      g.for_each(obs_dim, [&](int i) {
-        io.final_observation[world * obs_dim + i] = io.observation[world * obs_dim + i];
-      });
+      g.for_each(obs_dim,
+                 [&](int i) { io.final_observation[world * obs_dim + i] = io.observation[world * obs_dim + i]; });
     g.once([&] { view.close(world, finite); });
   }
 };
