@@ -2,8 +2,8 @@
 
 #include "app/cli.h"
 #include "sim/core/error.h"
+#include "sim/core/value.h"
 #include "train/commands.h"
-#include "train/config_value.h"
 
 namespace hotloop {
 namespace {

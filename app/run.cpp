@@ -12,8 +12,8 @@
 
 #include "app/cli.h"
 #include "sim/core/error.h"
+#include "sim/core/value.h"
 #include "sim/core/version.h"
-#include "train/config_value.h"
 
 namespace hotloop {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "app/cli.h"
 #include "sim/core/error.h"
-#include "train/config_value.h"
+#include "sim/core/value.h"
 
 namespace hotloop {
 namespace {
@@ -24,6 +24,7 @@ bool is_option(const std::string& arg) {
 
 std::string expectation(const std::string& spelling) {
   std::string text = "a value";
+  if (spelling.starts_with("env.")) text += "; hotloop list shows the options of a task";
   const TrainConfig defaults;
   visit_config(defaults, [&](const char* name, const auto& value, const KeyRule& rule) {
     if (canonical_key(spelling) == name) text = accepted(rule, value);
@@ -123,7 +124,9 @@ std::string settings_help() {
       "\nSpellings of others that set a key by way of another value:\n"
       "  --anneal-lr               lr_schedule linear (true) or constant (false)\n"
       "  --minibatch-size          samples of a minibatch, sets num_minibatches; also --batch-size\n"
-      "  --max-iterations          rollouts in all, sets total_timesteps\n";
+      "  --max-iterations          rollouts in all, sets total_timesteps\n"
+      "\nOptions of the task (hotloop list shows them):\n"
+      "  --env.NAME                a table [env] in files\n";
   return out;
 }
 

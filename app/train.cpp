@@ -4,8 +4,8 @@
 #include "app/cli.h"
 #include "sim/core/error.h"
 #include "sim/core/registry.h"
+#include "sim/core/value.h"
 #include "train/commands.h"
-#include "train/config_value.h"
 
 namespace hotloop {
 namespace {

@@ -11,9 +11,10 @@ constexpr int kCheckEvery = 32;             // steps between looks whether every
 
 }  // namespace
 
-Evaluator::Evaluator(const EnvEntry& env, const PolicySpec& policy, const Exec& exec, std::int64_t episodes,
-                     std::uint64_t seed, int max_episode_steps, bool stochastic)
+Evaluator::Evaluator(const EnvEntry& env, const EnvOptions& options, const PolicySpec& policy, const Exec& exec,
+                     std::int64_t episodes, std::uint64_t seed, int max_episode_steps, bool stochastic)
     : env_(env),
+      options_(options),
       exec_(exec),
       episodes_(episodes),
       worlds_(std::min(episodes, kMaxWorlds)),
@@ -38,6 +39,7 @@ void Evaluator::play_round(std::int64_t round, EvaluationResult& result) {
   config.device = exec_.device;
   config.max_episode_steps = max_episode_steps_;
   config.evaluation = true;
+  config.options = options_;
   const std::unique_ptr<Batch> batch = env_.make(config);
   batch->reset(exec_, observation_.data(), mask_.data());
   DrawKey key;

@@ -19,8 +19,8 @@ struct EvaluationResult {
 class Evaluator {
  public:
   // `seed` keys the start states and, if `stochastic`, the actions; evaluation has streams of its own.
-  Evaluator(const EnvEntry& env, const PolicySpec& policy, const Exec& exec, std::int64_t episodes, std::uint64_t seed,
-            int max_episode_steps, bool stochastic);
+  Evaluator(const EnvEntry& env, const EnvOptions& options, const PolicySpec& policy, const Exec& exec,
+            std::int64_t episodes, std::uint64_t seed, int max_episode_steps, bool stochastic);
 
   PolicyNet& net() { return net_; }
   // Plays the episodes anew, always from the same start states. Waits for the device.
@@ -30,6 +30,7 @@ class Evaluator {
   void play_round(std::int64_t round, EvaluationResult& result);
 
   const EnvEntry& env_;
+  EnvOptions options_;
   Exec exec_;
   std::int64_t episodes_, worlds_;
   std::uint64_t seed_;

@@ -18,7 +18,7 @@ int play_command(const PlayOptions& options) {
   const Safetensors file = read_checkpoint(path);
   const CheckpointInfo info = checkpoint_info(file);
   const EnvEntry& env = find_environment(info.config.task);
-  const PolicySpec policy = make_policy_spec(info.config, env.spec);
+  const PolicySpec policy = make_policy_spec(info.config, spec_with_options(env, info.config.env));
   check_policy(file, policy);  // before memory is asked for as the file's configuration says
   const Device device = parse_device(options.device);
   ThreadPool pool(static_cast<int>(info.config.num_threads));
@@ -26,8 +26,8 @@ int play_command(const PlayOptions& options) {
   const Exec exec{device, stream.get(), &pool};
   // other start states than the evaluations that chose the checkpoint
   const auto seed = static_cast<std::uint64_t>(options.seed.value_or(info.config.seed + 1000003));
-  Evaluator evaluator(env, policy, exec, options.episodes, seed, static_cast<int>(info.config.max_episode_steps),
-                      options.stochastic);
+  Evaluator evaluator(env, info.config.env, policy, exec, options.episodes, seed,
+                      static_cast<int>(info.config.max_episode_steps), options.stochastic);
   load_policy(file, exec, evaluator.net());
   const EvaluationResult r = evaluator.run();
   if (options.json) {

@@ -10,7 +10,7 @@
 
 #include "sim/core/error.h"
 #include "sim/core/host_memory.h"
-#include "train/config_value.h"
+#include "sim/core/value.h"
 #include "train/net_ops.h"
 
 namespace hotloop {
@@ -111,7 +111,7 @@ std::vector<LeafSpec> rollout_leaves(const PolicySpec& policy, std::int64_t num_
 PpoTrainer::PpoTrainer(const TrainConfig& config, const EnvEntry& env, Device device)
     : config_(config),
       env_(env),
-      policy_(make_policy_spec(config, env.spec)),
+      policy_(make_policy_spec(config, spec_with_options(env, config.env))),
       update_(make_update_spec(config)),
       pool_(static_cast<int>(config.num_threads)),
       stream_(device),
@@ -176,6 +176,7 @@ void PpoTrainer::allocate() {
   batch.device = device;
   batch.max_episode_steps = static_cast<int>(config_.max_episode_steps);
   batch.random_episode_start = config_.random_episode_start;
+  batch.options = config_.env;
   batch_ = env_.make(batch);
   head_ = std::make_unique<HeadArrays>(policy_, device);
   parameters_ = Buffer<float>(device, size(policy_.num_parameters));

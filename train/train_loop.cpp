@@ -13,9 +13,9 @@
 #include <optional>
 
 #include "sim/core/error.h"
+#include "sim/core/value.h"
 #include "train/checkpoint.h"
 #include "train/commands.h"
-#include "train/config_value.h"
 #include "train/evaluate.h"
 #include "train/machine.h"
 #include "train/nvml.h"
@@ -95,7 +95,7 @@ TrainRun::TrainRun(const TrainConfig& config, const TrainOptions& options, Devic
       env_(find_environment(config.task)),
       folder_(open_folder(config, options)),
       trainer_(config, env_, device),
-      evaluator_(env_, trainer_.policy(), trainer_.exec(), config.eval_episodes,
+      evaluator_(env_, config.env, trainer_.policy(), trainer_.exec(), config.eval_episodes,
                  static_cast<std::uint64_t>(config.seed), static_cast<int>(config.max_episode_steps), false),
       total_iterations_(num_iterations(config)),
       steps_per_iteration_(config.num_envs * config.num_steps),
@@ -316,6 +316,10 @@ std::optional<Safetensors> resumed_checkpoint(const TrainConfig& config, const s
       throw Error(fmt::format("{}: is of a run with {} = {}, the run's config.toml says {}", file.name(), name,
                               was->second, toml_text(value)));
   });
+  for (std::size_t i = 0; i < config.env.size(); ++i)
+    if (i >= saved.env.size() || !(saved.env[i] == config.env[i]))
+      throw Error(fmt::format("{}: is of a run with other options of {}, the run's config.toml says env.{} = {}",
+                              file.name(), config.task, config.env[i].key, config.env[i].text));
   return file;
 }
 

@@ -17,6 +17,7 @@ struct BatchConfig {
   int max_episode_steps = 0;          // 0: the task's own
   bool random_episode_start = false;  // first episodes start at a random time (their statistics are left out)
   bool evaluation = false;            // draws from the evaluation streams
+  EnvOptions options = {};            // of the environment; those left out keep their defaults
 };
 
 // Where one step of all worlds reads and writes, on the batch's device. Usually row t of a rollout's arena.
@@ -35,9 +36,11 @@ struct EpisodeStats {
   double return_sum = 0, length_sum = 0;
   std::int64_t episodes = 0;
   std::int64_t nonfinite = 0;  // worlds that turned NaN or infinite and were reset (not counted as episodes)
+  std::int64_t overflows = 0;  // steps of worlds that ran out of room for contacts or constraint rows
 };
 SIM_HD EpisodeStats operator+(const EpisodeStats& a, const EpisodeStats& b) {
-  return {a.return_sum + b.return_sum, a.length_sum + b.length_sum, a.episodes + b.episodes, a.nonfinite + b.nonfinite};
+  return {a.return_sum + b.return_sum, a.length_sum + b.length_sum, a.episodes + b.episodes, a.nonfinite + b.nonfinite,
+          a.overflows + b.overflows};
 }
 
 // Per-world bookkeeping, one array each [num_envs], on the batch's device.
@@ -48,7 +51,7 @@ struct WorldBook {
   float* episode_return;
   float *stat_return, *first_return;
   std::int32_t *stat_length, *stat_episodes, *first_length;  // first_length: 0 until the first whole episode ended
-  std::uint32_t* stat_nonfinite;
+  std::uint32_t *stat_nonfinite, *stat_overflow;
 };
 
 class Batch {

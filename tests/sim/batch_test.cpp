@@ -92,12 +92,16 @@ BatchConfig config_for(Device device, std::uint64_t seed = 7, std::int64_t num_e
   return c;
 }
 
+// Worlds for a test of this environment: steps of tasks on models cost a thousand times more.
+std::int64_t worlds_for(const EnvEntry& entry) { return entry.model.empty() ? 300 : 24; }
+
 void check_contract(Device device) {
   for (const EnvEntry& entry : environments()) {
     SCOPED_TRACE(entry.spec.name + " on " + device.str());
-    BatchConfig config = config_for(device);
+    const std::int64_t worlds = worlds_for(entry);
+    BatchConfig config = config_for(device, 7, worlds);
     config.max_episode_steps = 60;
-    Runner a(entry, config, 1), b(entry, config, 3), other(entry, config_for(device, 8), 1);
+    Runner a(entry, config, 1), b(entry, config, 3), other(entry, config_for(device, 8, worlds), 1);
     EXPECT_NE(a.observation(), other.observation()) << "a different seed must give different resets";
     const std::vector<float> before = a.observation();
     for (std::size_t w = 1; w < 8; ++w)
@@ -129,7 +133,7 @@ void check_contract(Device device) {
       return b.state();
     }());
     EXPECT_EQ(episodes, static_cast<double>(ended));
-    EXPECT_GE(ended, 600);
+    EXPECT_GE(ended, 2 * worlds);
     EXPECT_LE(length_sum / episodes, 60);
   }
 }
@@ -186,7 +190,9 @@ TEST(Batch, ActionMaskLeavesAChoiceToEveryComponent) {
 
 TEST(Batch, RawStateResumesToTheSameBits) {
   for (const EnvEntry& entry : environments()) {
-    Runner a(entry, config_for({}), 1), b(entry, config_for({}, 99), 1);
+    SCOPED_TRACE(entry.spec.name);
+    const std::int64_t worlds = worlds_for(entry);
+    Runner a(entry, config_for({}, 7, worlds), 1), b(entry, config_for({}, 99, worlds), 1);
     for (int t = 0; t < 40; ++t) a.step();
     for (int t = 0; t < 40; ++t) b.step();
     const auto state = a.state();
@@ -199,7 +205,7 @@ TEST(Batch, RawStateResumesToTheSameBits) {
 void check_final_observation(Device device) {
   for (const EnvEntry& entry : environments()) {
     SCOPED_TRACE(entry.spec.name + " on " + device.str());
-    BatchConfig config = config_for(device);
+    BatchConfig config = config_for(device, 7, worlds_for(entry));
     config.max_episode_steps = 8;
     Runner limited(entry, config, 1);
     config.max_episode_steps = 1000;
@@ -216,7 +222,7 @@ void check_final_observation(Device device) {
       const auto& expected = terminated[w] ? free_final : observation;
       EXPECT_EQ(0, std::memcmp(&final[w * dim], &expected[w * dim], dim * 4)) << "world " << w;
     }
-    EXPECT_GE(compared, 200);
+    EXPECT_GE(compared, 2 * config.num_envs / 3);
   }
 }
 
@@ -228,7 +234,7 @@ TEST(Batch, GpuFinalObservationIsTheTrueOne) {
 }
 
 // FNV-1a over what 1000 steps of 64 worlds of random actions write. The source is compiled without contraction on both
-// backends and uses no library function whose last bit differs, so one line serves both.
+// backends and uses no library function whose last bit differs, so one line serves both. Not so physics.
 std::string hash_line(const EnvEntry& entry, Device device) {
   Runner runner(entry, config_for(device, 1, 64), 2);
   std::uint64_t hash = 14695981039346656037u;
@@ -252,6 +258,7 @@ void check_hashes(Device device) {
   std::getline(file, golden);
   EXPECT_EQ(golden, "env,num_envs,steps,hash");
   for (const EnvEntry& entry : environments()) {
+    if (!entry.model.empty()) continue;
     golden.clear();
     std::getline(file, golden);
     EXPECT_EQ(golden, hash_line(entry, device)) << device.str();

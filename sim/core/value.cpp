@@ -1,4 +1,4 @@
-#include "train/config_value.h"
+#include "sim/core/value.h"
 
 #include <fmt/format.h>
 
@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "sim/core/error.h"
@@ -213,6 +214,22 @@ void parse_value(const std::string& label, std::string_view text, const KeyRule&
   value = std::move(parsed);
 }
 
+void parse_value(const std::string& label, std::string_view text, const KeyRule& rule, Interval& value) {
+  std::string_view rest = trimmed(text);
+  if (rest.size() >= 2 && rest.front() == '[' && rest.back() == ']') rest = rest.substr(1, rest.size() - 2);
+  const auto end = [](std::string_view word) -> std::optional<double> {
+    if (word == "inf" || word == "+inf") return std::numeric_limits<double>::infinity();
+    if (word == "-inf") return -std::numeric_limits<double>::infinity();
+    return to_double(word);
+  };
+  const std::size_t comma = rest.find(',');
+  const bool two = comma != std::string_view::npos;
+  const std::optional<double> low = end(trimmed(rest.substr(0, comma)));
+  const std::optional<double> high = two ? end(trimmed(rest.substr(comma + 1))) : std::nullopt;
+  if (!low || !high || !(*low <= *high)) refuse(label, text, accepted(rule, value));
+  value = {*low, *high};
+}
+
 std::string accepted(const KeyRule&, const bool&) { return "true or false"; }
 std::string accepted(const KeyRule& rule, const std::int64_t&) { return "an integer" + range(rule); }
 std::string accepted(const KeyRule& rule, const double&) { return "a number" + range(rule); }
@@ -223,6 +240,7 @@ std::string accepted(const KeyRule& rule, const std::string&) {
 std::string accepted(const KeyRule& rule, const std::vector<std::int64_t>&) {
   return "a list such as 64,64 or [] of at most " + std::to_string(kMaxListLength) + " integers" + range(rule);
 }
+std::string accepted(const KeyRule&, const Interval&) { return "low,high with low <= high (inf and -inf are allowed)"; }
 
 std::string toml_text(const bool& value) { return value ? "true" : "false"; }
 std::string toml_text(const std::int64_t& value) { return std::to_string(value); }
@@ -246,5 +264,6 @@ std::string toml_text(const std::string& value) {
   return out + "\"";
 }
 std::string toml_text(const std::vector<std::int64_t>& value) { return fmt::format("[{}]", fmt::join(value, ", ")); }
+std::string toml_text(const Interval& value) { return "[" + toml_text(value.low) + ", " + toml_text(value.high) + "]"; }
 
 }  // namespace hotloop
