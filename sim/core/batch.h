@@ -30,6 +30,16 @@ struct StepIo {
   std::uint8_t* action_mask = nullptr;  // [num_envs, num_choices] for the next action; null if the task has none
 };
 
+// What steps read and write where no rollout's arena keeps it.
+struct StepBuffers {
+  StepBuffers(const EnvSpec& spec, std::int64_t num_envs, Device device);
+  StepIo io() const;
+
+  Memory action;  // of either type: 8 bytes a component
+  Buffer<float> observation, reward, final_observation;
+  Buffer<std::uint8_t> terminated, truncated, action_mask;
+};
+
 // Whole episodes that ended since the last collect().
 struct EpisodeStats {
   double return_sum = 0, length_sum = 0;
