@@ -4,6 +4,7 @@
 
 #include "sim/core/error.h"
 #include "sim/core/register.h"
+#include "sim/core/shell.h"
 #include "sim/envs/env_list.h"
 
 namespace hotloop {
@@ -50,7 +51,7 @@ const EnvEntry& find_environment(const std::string& name) {
     if (e.spec.name == name) return e;
     names.push_back(e.spec.name);
   }
-  throw Error("unknown task '" + name + "'" + suggestion(name, names) + "; see hotloop list");
+  throw Error("unknown task '" + name + "'" + suggestion(name, names) + "; see " + program_name() + " list");
 }
 
 void register_environment(EnvEntry entry) { add(registry(), std::move(entry)); }
