@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "app/cli.h"
+#include "data/file.h"
 #include "sim/core/registry.h"
 
 namespace hotloop {
@@ -84,7 +84,7 @@ int list(bool json) {
     all.push_back(entry_json(entry));
     text += entry_text(entry);
   }
-  std::fputs(json ? (all.dump(2) + "\n").c_str() : text.c_str(), stdout);
+  write_output(json ? all.dump(2) + "\n" : text);
   return 0;
 }
 

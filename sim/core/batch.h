@@ -21,6 +21,16 @@ struct BatchConfig {
   EnvOptions options = {};            // of the environment; those left out keep their defaults
 };
 
+// What steps read and write where no rollout's arena keeps it.
+struct StepBuffers {
+  StepBuffers(const EnvSpec& spec, std::int64_t num_envs, Device device);
+  StepIo io() const;
+
+  Memory action;  // of either type: 8 bytes a component
+  Buffer<float> observation, reward, final_observation;
+  Buffer<std::uint8_t> terminated, truncated, action_mask;
+};
+
 // Whole episodes that ended since the last collect().
 struct EpisodeStats {
   double return_sum = 0, length_sum = 0;
