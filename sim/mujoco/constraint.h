@@ -103,7 +103,7 @@ SIM_HD void friction_blocks(const G& g, const M& m, const W& w, int& blocks, int
                  m.dof_invweight0.of(w.index)[i], w.qvel()[i]);
   });
   blocks += m.nfriction;
-  for (int t = 0; t < m.ntendon; ++t) {
+  for (int t = 0; m.has_tendon_rows && t < m.ntendon; ++t) {
     if (m.tendon_frictionloss.of(w.index)[t] <= Real(0)) continue;
     const int row = rows++, block = blocks++;
     g.for_each(m.row, [&](int i) { w.J()[row * m.row + i] = 0; });
@@ -210,7 +210,7 @@ SIM_HD void limit_blocks(const G& g, const M& m, const W& w, int& blocks, int& r
             limit_block(m, w, j, item.count == 2 ? k : item.sides - 1, first + at + k);
         });
   }
-  if (m.ntendon > 0) tendon_limits(g, m, w, blocks, rows);
+  if (m.has_tendon_rows) tendon_limits(g, m, w, blocks, rows);
 }
 
 // Places of the contacts' blocks and rows, and which dofs move only the first (bit set 0) or only the second body.

@@ -150,7 +150,7 @@ SIM_HD void kinematics(const G& g, const M& m, const W& w) {
   centres_of_mass(g, m, w);
   inertias_and_axes(g, m, w);
   geom_poses(g, m, w);
-  if (m.ntendon > 0) tendon_lengths(g, m, w);
+  if (m.has_tendon_forces || m.has_tendon_rows) tendon_lengths(g, m, w);
 }
 
 }  // namespace hotloop

@@ -202,9 +202,10 @@ __device__ __forceinline__ void invert(const DeviceGroup<L>& g, int n, const Rea
       const int i = g.lane + L * s;
       each_in_row<N>(a + (i < n ? i : n - 1) * stride, N < stride ? N : stride, [&](int j, Real v) { h[s][j] = v; });
     }
-#pragma unroll
-    for (int k = 0; k < N; ++k) {
-      if (k >= n) break;
+    // one loop for all pivots, for the size of the code: an entry of column k is found in the pivot's row, up to the
+    // sign that a row has once it was the pivot
+#pragma unroll 1
+    for (int k = 0; k < n; ++k) {
       Real* buffer = rows + (k & 1) * (N + 4);
 #pragma unroll
       for (int s = 0; s < R; ++s)
@@ -217,12 +218,14 @@ __device__ __forceinline__ void invert(const DeviceGroup<L>& g, int n, const Rea
       const Real inverse = fast_reciprocal(buffer[k]);
 #pragma unroll
       for (int s = 0; s < R; ++s) {
-        const bool own = g.lane + L * s == k;
-        const Real factor = own ? -inverse : h[s][k] * inverse;
+        const int i = g.lane + L * s;
+        const bool own = i == k;
+        const Real entry = buffer[i < n ? i : 0];
+        const Real factor = own ? -inverse : (i < k ? -entry : entry) * inverse;
         each_in_row<N>(buffer, N, [&](int j, Real p) {
-          if (j != k) h[s][j] = (own ? Real(0) : h[s][j]) - factor * p;
+          const Real value = (own ? Real(0) : h[s][j]) - factor * p;
+          h[s][j] = j == k ? -factor : value;
         });
-        h[s][k] = -factor;
       }
     }
 #pragma unroll

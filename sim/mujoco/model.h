@@ -51,11 +51,13 @@ struct ModelSizes {
   int row = 0;         // elements from one row of M or J to the next: nv rounded up to a multiple of 4
   int bound = 0;       // the compile-time bound on nv that the stages are instantiated with
   bool rk4 = false, pgs = false, has_fluid = false;
-  bool has_polytopes = false;     // some pair has a box or cylinder
-  bool has_powers = false;        // some impedance has a power other than 1 and 2
-  bool has_affine = false;        // some actuator's force depends on its length or velocity
-  bool has_ball_limits = false;   // some ball joint has a limit
-  bool has_ball_springs = false;  // some free or ball joint has a spring
+  bool has_polytopes = false;      // some pair has a box or cylinder
+  bool has_powers = false;         // some impedance has a power other than 1 and 2
+  bool has_tendon_forces = false;  // some tendon has a spring, a damper or an actuator
+  bool has_tendon_rows = false;    // some tendon has a limit or friction
+  bool has_affine = false;         // some actuator's force depends on its length or velocity
+  bool has_ball_limits = false;    // some ball joint has a limit
+  bool has_ball_springs = false;   // some free or ball joint has a spring
 };
 
 // Columns of `sol`: the impedance's parameters in range, and stiffness and damping that follow from solref (MuJoCo

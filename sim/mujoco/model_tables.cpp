@@ -113,6 +113,13 @@ void find_features(ModelData& d) {
            k == PairKind::sphere_capsule || k == PairKind::capsule_capsule;
   };
   d.has_polytopes = !std::all_of(d.pair_kind.begin(), d.pair_kind.end(), round);
+  d.has_tendon_forces = d.has_tendon_rows = false;
+  for (int t = 0; t < d.ntendon; ++t) {
+    d.has_tendon_forces = d.has_tendon_forces || d.tendon_stiffness[t] != 0 || d.tendon_damping[t] != 0;
+    d.has_tendon_rows = d.has_tendon_rows || d.tendon_limited[t] != 0 || d.tendon_frictionloss[t] > 0;
+  }
+  for (const int type : d.actuator_trntype)
+    d.has_tendon_forces = d.has_tendon_forces || type == static_cast<int>(Transmission::tendon);
   d.pair_kinds = 0;
   for (const int kind : d.pair_kind) d.pair_kinds |= 1 << kind;
   d.has_affine = d.has_ball_springs = d.has_ball_limits = false;

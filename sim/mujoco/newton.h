@@ -168,7 +168,7 @@ SIM_HD void hessian_row(const M& m, const W& w, int i, typename M::Real* h, type
   Real force = w.qfrc_smooth()[i] - w.Ma()[i] + w.dof_force()[i];
   // rows of ball limits and tendons, then contacts: worlds that share a warp are at their contacts at the same time
   const int contacts = w.counts()[kContactBlocks], n = w.counts()[kContacts];
-  if (m.ntendon > 0 || m.nquat > 0)
+  if (m.has_tendon_rows || m.has_ball_limits)
 #pragma unroll 1
     for (int b = first_row_block(m); b < contacts; ++b)
       if (!is_dof_block(kind_of(w, b))) add_block<N>(m, w, b, i, h, force);

@@ -160,12 +160,12 @@ SIM_HD void passive_forces(const G& g, const M& m, const W& w) {
     g.for_each(m.nbody, [&](int b) { store6(w.cfluid() + 6 * b, fluid_force(m, w, b)); });
     g.for_each(6, [&](int k) { subtree_sum(m, w.cfluid() + k, 6); });
   }
-  if (m.ntendon > 0) g.for_each(m.ntendon, [&](int t) { w.ten_velocity()[t] = tendon_force(m, w, t); });
+  if (m.has_tendon_forces) g.for_each(m.ntendon, [&](int t) { w.ten_velocity()[t] = tendon_force(m, w, t); });
   g.for_each(m.nv, [&](int i) {
     Real force = m.has_springs ? w.qfrc_passive()[i] : Real(0);
     if (m.has_dampers) force -= m.dof_damping.of(w.index)[i] * w.qvel()[i];
 #pragma unroll 1
-    for (int k = m.dof_wrapadr[i]; k < m.dof_wrapadr[i] + m.dof_wrapnum[i]; ++k) {
+    for (int k = m.dof_wrapadr[i]; m.has_tendon_forces && k < m.dof_wrapadr[i] + m.dof_wrapnum[i]; ++k) {
       const int entry = m.dof_wrap[k];
       force += m.wrap_coef[entry] * w.ten_velocity()[m.wrap_tendonid[entry]];
     }

@@ -60,10 +60,6 @@ void expect_copies(const Model<Real>& v, const mjModel* m) {
   SAME(jnt_axis, m->njnt, 3);
   SAME(jnt_range, m->njnt, 2);
   SAME(jnt_margin, m->njnt, 1);
-  SAME(jnt_solref, m->njnt, mjNREF);
-  SAME(jnt_solimp, m->njnt, mjNIMP);
-  SAME(dof_solref, m->nv, mjNREF);
-  SAME(dof_solimp, m->nv, mjNIMP);
   SAME(geom_size, m->ngeom, 3);
   SAME(geom_pos, m->ngeom, 3);
   SAME(geom_quat, m->ngeom, 4);
@@ -72,10 +68,6 @@ void expect_copies(const Model<Real>& v, const mjModel* m) {
   SAME(site_quat, m->nsite, 4);
   SAME(tendon_range, m->ntendon, 2);
   SAME(tendon_margin, m->ntendon, 1);
-  SAME(tendon_solref_lim, m->ntendon, mjNREF);
-  SAME(tendon_solimp_lim, m->ntendon, mjNIMP);
-  SAME(tendon_solref_fri, m->ntendon, mjNREF);
-  SAME(tendon_solimp_fri, m->ntendon, mjNIMP);
   SAME(tendon_lengthspring, m->ntendon, 2);
   SAME(actuator_gear, m->nu, 6);
   SAME(actuator_ctrlrange, m->nu, 2);

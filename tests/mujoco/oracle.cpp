@@ -119,7 +119,8 @@ Snapshot snapshot(Stepper<Real>& stepper) {
   assign(s.values[kQfrcActuator], w.qfrc_actuator(), m.nv);
   for (int c = 0; c < w.counts()[kContacts]; ++c) {
     const int pair = w.con_pair()[c];
-    s.contacts.push_back({m.pair_geom1[pair], m.pair_geom2[pair], static_cast<double>(w.contact()[kContactStride * c + 3]),
+    s.contacts.push_back({m.pair_geom1[pair], m.pair_geom2[pair],
+                          static_cast<double>(w.contact()[kContactStride * c + 3]),
                           static_cast<double>(m.pair_margin[pair])});
   }
   for (int c = 0; c < w.counts()[kContacts]; ++c) {

@@ -25,8 +25,7 @@ Stepper<Real>::Stepper(const ModelData& data)
     : memory_(data, Device{}),
       model_(memory_.view()),
       layout_(make_layout(data, kKeepAll)),
-      reals_(static_cast<std::size_t>(layout_.reals) + 4),
-      ints_(static_cast<std::size_t>(layout_.ints) + 4) {}
+      reals_(static_cast<std::size_t>(layout_.reals) + 4) {}
 
 template <class Real>
 void Stepper<Real>::forward() {

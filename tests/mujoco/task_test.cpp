@@ -86,9 +86,8 @@ class TaskWorld {
         memory_(loaded_->data(), Device{}),
         layout_(make_layout(loaded_->data(), T::kKeep)),
         reals_(static_cast<std::size_t>(layout_.reals) + 2),
-        ints_(static_cast<std::size_t>(layout_.ints)),
         options_(read_options<T>(options, &loaded_->data())),
-        w_{aligned(), ints_.data(), layout_, 0},
+        w_{aligned(), layout_, 0},
         observation_(static_cast<std::size_t>(T::obs_dim(options_))) {}
 
   void set(const double* qpos, const double* qvel, const double* warm) {
@@ -148,7 +147,6 @@ class TaskWorld {
   ModelMemory<Real> memory_;
   WorldLayout layout_;
   std::vector<Real> reals_;
-  std::vector<int> ints_;
   typename T::Options options_;
   World<Real> w_;
   std::vector<double> observation_;
@@ -208,7 +206,9 @@ void check_steps(const Safetensors& file, const std::string& prefix, const EnvOp
       near(T::kTermNames[k], world.terms() + k, col(std::string("info/") + T::kTermNames[k]).row(r), 1,
            floor("reward"));
     EXPECT_EQ(world.result().terminated ? 1.0 : 0.0, terminated.row(r)[0]);
-    if (kIsStale<T>) EXPECT_NEAR(world.carried(), col("next_stale_xy").row(r)[0], relative + floor("qpos"));
+    if (kIsStale<T>) {
+      EXPECT_NEAR(world.carried(), col("next_stale_xy").row(r)[0], relative + floor("qpos"));
+    }
   }
 }
 
