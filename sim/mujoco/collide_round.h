@@ -42,48 +42,22 @@ SIM_HD bool touch_spheres(const Vec3<Real>& center1, Real radius1, const Vec3<Re
 }
 
 // ---- pairs ---------------------------------------------------------------------------------------------------------
+// A sphere is a capsule whose size[1], the half length, is zero: one branch for all round geoms keeps the lanes of a
+// warp together.
 
+// A plane and a sphere, or both ends of a capsule; friction is aligned with the capsule.
 template <class Real>
-SIM_HD Contacts<Real, 2> plane_sphere(const Geom<Real>& plane, const Geom<Real>& sphere, Real margin) {
+SIM_HD Contacts<Real, 2> plane_round(const Geom<Real>& plane, const Geom<Real>& round, Real margin) {
   Contacts<Real, 2> found;
-  ContactPoint<Real> point;
-  if (touch_plane(z_axis(plane.quat), plane.pos, sphere.pos, sphere.size[0], margin, point)) append(found, point);
-  return found;
-}
-
-// Both ends; friction is aligned with the capsule.
-template <class Real>
-SIM_HD Contacts<Real, 2> plane_capsule(const Geom<Real>& plane, const Geom<Real>& capsule, Real margin) {
-  Contacts<Real, 2> found;
-  const Vec3<Real> normal = z_axis(plane.quat), axis = z_axis(capsule.quat);
-  for (int end = 1; end >= -1; end -= 2) {
+  const Vec3<Real> normal = z_axis(plane.quat), axis = z_axis(round.quat);
+  const bool capsule = round.size[1] > Real(0);
+  for (int end = 1; end >= (capsule ? -1 : 1); end -= 2) {
     ContactPoint<Real> point;
-    const Vec3<Real> center = capsule.pos + (Real(end) * capsule.size[1]) * axis;
-    if (!touch_plane(normal, plane.pos, center, capsule.size[0], margin, point)) continue;
-    point.tangent = axis;
+    const Vec3<Real> center = round.pos + (Real(end) * round.size[1]) * axis;
+    if (!touch_plane(normal, plane.pos, center, round.size[0], margin, point)) continue;
+    if (capsule) point.tangent = axis;
     append(found, point);
   }
-  return found;
-}
-
-template <class Real>
-SIM_HD Contacts<Real, 2> sphere_sphere(const Geom<Real>& a, const Geom<Real>& b, Real margin) {
-  Contacts<Real, 2> found;
-  ContactPoint<Real> point;
-  if (touch_spheres(a.pos, a.size[0], z_axis(a.quat), b.pos, b.size[0], z_axis(b.quat), margin, point))
-    append(found, point);
-  return found;
-}
-
-template <class Real>
-SIM_HD Contacts<Real, 2> sphere_capsule(const Geom<Real>& sphere, const Geom<Real>& capsule, Real margin) {
-  Contacts<Real, 2> found;
-  const Vec3<Real> axis = z_axis(capsule.quat);
-  const Real along = clamp(dot(axis, sphere.pos - capsule.pos), -capsule.size[1], capsule.size[1]);
-  ContactPoint<Real> point;
-  if (touch_spheres(sphere.pos, sphere.size[0], z_axis(sphere.quat), capsule.pos + along * axis, capsule.size[0], axis,
-                    margin, point))
-    append(found, point);
   return found;
 }
 
@@ -106,12 +80,13 @@ struct SegmentPair {
   SIM_HD Real nearest1(Real x2) const { return square1 > Real(0) ? (along1 + x2 * product) / square1 : Real(0); }
   SIM_HD Real nearest2(Real x1) const { return square2 > Real(0) ? (along2 + x1 * product) / square2 : Real(0); }
 
-  // Nearest points of two segments that are not parallel; false where they are. By cross products: the determinant of
-  // the normal equations would lose twice the digits to cancellation, and single precision has none to spare.
+  // Nearest points of two segments; false where they are parallel to 1e-4, MuJoCo's limit. By cross products: the
+  // determinant of the normal equations would lose twice the digits to cancellation, and single precision has none to
+  // spare.
   SIM_HD bool nearest(Real& x1, Real& x2) const {
     const Vec3<Real> n = cross(axis1, axis2);
-    const Real det = dot(n, n), noise = Real(8) * rounding(Real());
-    if (det < maximum(kTiny<Real>(), noise * noise * square1 * square2)) return false;
+    const Real det = dot(n, n);
+    if (!(det > Real(1e-8) * square1 * square2)) return false;
     const Vec3<Real> apart = pos2 - pos1;
     x1 = dot(cross(apart, axis2), n) / det;
     x2 = dot(cross(apart, axis1), n) / det;
@@ -127,20 +102,29 @@ struct SegmentPair {
   }
 };
 
-// One contact, except for parallel axes: then each end is held against the other capsule, those of the first capsule
-// first, until two touch.
+// One contact; two for capsules with parallel axes, where the stretch of the first segment that lies beside the second
+// begins and ends, in this order. If no part of it does, MuJoCo 4 makes the same contact twice, and so does this.
 template <class Real>
-SIM_HD Contacts<Real, 2> capsule_capsule(const Geom<Real>& a, const Geom<Real>& b, Real margin) {
+SIM_HD Contacts<Real, 2> round_round(const Geom<Real>& a, const Geom<Real>& b, Real margin) {
   Contacts<Real, 2> found;
   const Vec3<Real> z1 = z_axis(a.quat), z2 = z_axis(b.quat);
   const SegmentPair<Real> pair(a.pos, a.size[1] * z1, b.pos, b.size[1] * z2);
-  Real x1, x2;
-  const bool crossed = pair.nearest(x1, x2);
-  for (int end = 0; end < (crossed ? 1 : 4) && found.count < 2; ++end) {
-    if (!crossed) {
-      const Real tip = (end & 1) != 0 ? Real(-1) : Real(1);
-      x1 = end < 2 ? tip : clamp(pair.nearest1(tip), Real(-1), Real(1));
-      x2 = end < 2 ? clamp(pair.nearest2(tip), Real(-1), Real(1)) : tip;
+  const bool sphere = a.size[1] == Real(0) || b.size[1] == Real(0);
+  Real x1 = 0, x2 = 0;
+  const bool single = pair.nearest(x1, x2) || sphere;
+  if (sphere) {
+    x1 = clamp(pair.nearest1(Real(0)), Real(-1), Real(1));
+    x2 = clamp(pair.nearest2(Real(0)), Real(-1), Real(1));
+  }
+  const Real first = pair.product < Real(0) ? Real(1) : Real(-1);  // end of segment 2 at the lower end of segment 1
+  for (int end = 0; end < (single ? 1 : 2); ++end) {
+    if (!single) {
+      x2 = end == 0 ? first : -first;
+      x1 = pair.nearest1(x2);
+      if (absolute(x1) > Real(1)) {
+        x1 = x1 > Real(0) ? Real(1) : Real(-1);
+        x2 = clamp(pair.nearest2(x1), Real(-1), Real(1));
+      }
     }
     ContactPoint<Real> point;
     if (touch_spheres(a.pos + x1 * pair.axis1, a.size[0], z1, b.pos + x2 * pair.axis2, b.size[0], z2, margin, point))
@@ -154,15 +138,12 @@ template <class Real>
 SIM_HD Contacts<Real, 2> collide_round(PairKind kind, const Geom<Real>& a, const Geom<Real>& b, Real margin) {
   switch (kind) {
     case PairKind::plane_sphere:
-      return plane_sphere(a, b, margin);
     case PairKind::plane_capsule:
-      return plane_capsule(a, b, margin);
+      return plane_round(a, b, margin);
     case PairKind::sphere_sphere:
-      return sphere_sphere(a, b, margin);
     case PairKind::sphere_capsule:
-      return sphere_capsule(a, b, margin);
     case PairKind::capsule_capsule:
-      return capsule_capsule(a, b, margin);
+      return round_round(a, b, margin);
     default:
       return {};
   }

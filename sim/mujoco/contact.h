@@ -14,6 +14,12 @@ struct ContactPoint {
   Vec3<Real> pos, normal, tangent;
 };
 
+// Without a hint.
+template <class Real>
+SIM_HD ContactPoint<Real> make_contact(Real dist, const Vec3<Real>& pos, const Vec3<Real>& normal) {
+  return {dist, pos, normal, {Real(0), Real(0), Real(0)}};
+}
+
 template <class Real, int N>
 struct Contacts {
   int count = 0;

@@ -2,11 +2,14 @@
 
 #include <mujoco/mujoco.h>
 
+#include <algorithm>
 #include <csetjmp>
+#include <cstdio>
 #include <mutex>
 
 #include "sim/core/error.h"
 #include "sim/mujoco/features.h"
+#include "sim/mujoco/model_source.h"
 #include "sim/mujoco/read_model.h"
 
 namespace hotloop {
@@ -53,27 +56,14 @@ mjModel* compile(const char* file, const char* xml, mjSpec** spec, Listener& hea
   return model;
 }
 
-std::string one_line(const std::string& text) {
-  std::string line;
-  for (const char c : text) {
-    const bool space = c == '\n' || c == '\r' || c == '\t' || c == ' ';
-    if (!space)
-      line += static_cast<unsigned char>(c) < 32 || c == 127 ? '?' : c;
-    else if (!line.empty() && line.back() != ' ')
-      line += ' ';
-  }
-  while (!line.empty() && (line.back() == ' ' || line.back() == ':')) line.pop_back();
-  return line;
-}
-
 void require_version() {
   if (mj_version() != mjVERSION_HEADER)
     throw Error("MuJoCo's library has version " + std::to_string(mj_version()) + ", this program was built with " +
                 std::to_string(mjVERSION_HEADER) + ": run the program with the libmujoco that it was installed with");
 }
 
-std::shared_ptr<const LoadedModel> load(const char* file, const char* xml, const std::string& name, int max_contacts) {
-  require_version();
+std::shared_ptr<const LoadedModel> load(const char* file, const char* xml, const ModelSource& source,
+                                        int max_contacts) {
   static std::mutex mutex;  // the handler is MuJoCo's, one for all threads
   const std::lock_guard lock(mutex);
   Listener heard;
@@ -84,13 +74,17 @@ std::shared_ptr<const LoadedModel> load(const char* file, const char* xml, const
   mju_setLogHandler(before);
   listener = nullptr;
   std::vector<std::string> warnings;
-  for (int i = 0; i < heard.warning_count; ++i) warnings.push_back(one_line(heard.warnings[i]));
+  const auto keep = [&](const char* text) {  // some are both logged and kept in the spec
+    std::string line = one_line(text);
+    if (std::find(warnings.begin(), warnings.end(), line) == warnings.end()) warnings.push_back(std::move(line));
+  };
+  for (int i = 0; i < heard.warning_count; ++i) keep(heard.warnings[i]);
   if (spec && !heard.jumped) {
-    for (int i = 0; i < mjs_numWarnings(spec); ++i) warnings.push_back(one_line(mjs_getWarning(spec, i)));
+    for (int i = 0; i < mjs_numWarnings(spec); ++i) keep(mjs_getWarning(spec, i));
     mj_deleteSpec(spec);
   }
-  if (!model) throw Error(name + ": " + one_line(heard.error));
-  return std::make_shared<LoadedModel>(std::move(model), name, std::move(warnings), max_contacts);
+  if (!model) throw Error(source.explain(heard.error));
+  return std::make_shared<LoadedModel>(std::move(model), source.name(), std::move(warnings), max_contacts);
 }
 
 }  // namespace
@@ -103,16 +97,19 @@ LoadedModel::LoadedModel(Handle model, const std::string& name, std::vector<std:
   check_features(model_.get(), name);
   read_arrays(model_.get(), data_);
   read_pairs(model_.get(), data_);
+  check_values(model_.get(), data_);
   finish_sizes(data_, max_contacts);
 }
 
 std::shared_ptr<const LoadedModel> load_model(const std::string& path, int max_contacts) {
-  return load(path.c_str(), nullptr, path, max_contacts);
+  require_version();
+  return load(path.c_str(), nullptr, ModelSource::from_file(path), max_contacts);
 }
 
 std::shared_ptr<const LoadedModel> load_model_string(const std::string& xml, const std::string& name,
                                                      int max_contacts) {
-  return load(nullptr, xml.c_str(), name, max_contacts);
+  require_version();
+  return load(nullptr, xml.c_str(), ModelSource::from_text(xml, name), max_contacts);
 }
 
 }  // namespace hotloop

@@ -6,12 +6,10 @@
 #include "sim/core/error.h"
 #include "sim/core/launch.h"
 #include "sim/core/rng.h"
-#include "sim/mujoco/model_step.h"
+#include "sim/mujoco/model_kernel.h"
 
 namespace hotloop {
 namespace {
-
-constexpr int kCounters = 5;
 
 struct NoiseOp {
   float* ctrl;
@@ -50,7 +48,7 @@ ModelBatch::ModelBatch(std::shared_ptr<const LoadedModel> model, std::int64_t nu
       layout_(make_layout(model_->data(), 0)) {
   if (num_worlds < 1) throw Error("num_worlds is " + std::to_string(num_worlds) + ", accepted: at least 1");
   state_ = Buffer<float>(device, static_cast<std::size_t>(num_worlds) * state_bytes() / sizeof(float));
-  counters_ = Buffer<std::int32_t>(device, static_cast<std::size_t>(num_worlds) * kCounters);
+  counters_ = Buffer<std::int32_t>(device, static_cast<std::size_t>(num_worlds) * kModelCounters);
 }
 
 std::size_t ModelBatch::working_bytes() const { return world_bytes<float>(layout_); }
@@ -99,7 +97,7 @@ PhysicsStats ModelBatch::stats(const Exec& exec) {
   synchronize(exec);
   PhysicsStats sum;
   for (std::int64_t w = 0; w < num_worlds_; ++w) {
-    const std::int32_t* c = host.data() + kCounters * w;
+    const std::int32_t* c = host.data() + kModelCounters * w;
     sum.contacts += c[0];
     sum.rows += c[1];
     sum.iterations += c[2];

@@ -31,13 +31,14 @@ int default_max_contacts(const ModelData& m) {
     most += contacts_of(m.pair_kind[p]);
     collides[m.pair_geom1[p]] = collides[m.pair_geom2[p]] = true;
   }
-  // Few pairs touch at a time: one contact for each moving body's geom, all corners of those that lie on a face.
-  int likely = 4;
+  // Few pairs touch at a time: most of the moving geoms with one contact each, and all corners of those with faces.
+  int round = 0, faces = 0;
   for (int g = 0; g < m.ngeom; ++g) {
     if (!collides[g] || m.body_lastdof[m.geom_bodyid[g]] < 0) continue;
     const auto type = static_cast<GeomType>(m.geom_type[g]);
-    likely += type == GeomType::box || type == GeomType::cylinder ? 4 : 1;
+    (type == GeomType::box || type == GeomType::cylinder ? faces : round) += 1;
   }
+  const int likely = 4 + (4 * round + 4) / 5 + 4 * faces;
   return std::min(most, likely);
 }
 
@@ -59,9 +60,13 @@ void count_blocks(ModelData& m) {
     blocks += of_tendon;
     rows += of_tendon;
   }
-  const bool frictional = std::any_of(m.pair_condim.begin(), m.pair_condim.end(), [](int d) { return d > 1; });
+  // where only some pairs have friction, not every contact takes three rows
+  const auto frictional = std::count_if(m.pair_condim.begin(), m.pair_condim.end(), [](int d) { return d > 1; });
+  const int contact_rows = frictional == 0        ? m.max_contacts
+                           : frictional < m.npair ? std::min(3 * m.max_contacts, 2 * m.max_contacts + 6)
+                                                  : 3 * m.max_contacts;
   m.max_blocks = blocks + m.max_contacts;
-  m.max_rows = rows + m.max_contacts * (frictional ? 3 : 1);
+  m.max_rows = rows + contact_rows;
   if (m.pgs) m.max_rows += blocks;  // it gives every block a row
 }
 

@@ -1,4 +1,4 @@
-#include "sim/mujoco/model_step.h"
+#include "sim/mujoco/model_kernel.h"
 
 namespace hotloop {
 HOTLOOP_INSTANTIATE_MODEL_STEP(16)

@@ -57,30 +57,27 @@ SIM_HD BlockState<Real> pyramid_state(Real D, Real y0, Real y1, Real y2) {
 // State of block b a fraction `step` along its direction.
 template <class W, class Real>
 SIM_HD BlockState<Real> block_state(const W& w, int b, Real step) {
-  const auto kind = static_cast<BlockKind>(w.block_kind()[b]);
+  const BlockKind kind = kind_of(w, b);
   const Real* y = w.block_res() + 3 * b;
   const Real* d = w.block_dir() + 3 * b;
   const Real D = w.block_D()[b];
   if (kind == BlockKind::pyramid) return pyramid_state(D, y[0] + step * d[0], y[1] + step * d[1], y[2] + step * d[2]);
-  return scalar_state(kind, D, w.block_limit()[b], y[0] + step * d[0]);
+  return scalar_state(kind, D, y[2], y[0] + step * d[0]);
 }
 
-SIM_HD bool is_dof_block(int kind) {
-  return static_cast<BlockKind>(kind) == BlockKind::dof_friction ||
-         static_cast<BlockKind>(kind) == BlockKind::dof_limit;
-}
+SIM_HD bool is_dof_block(BlockKind kind) { return kind == BlockKind::dof_friction || kind == BlockKind::dof_limit; }
 
 // out[3 b ...] += J vector for every block.
 template <class G, class M, class W, class Real>
 SIM_HD void add_products(const G& g, const M& m, const W& w, const Real* vector, Real* out, bool add) {
   g.for_each(w.counts()[kBlocks], [&](int b) {
-    const auto kind = static_cast<BlockKind>(w.block_kind()[b]);
-    const int row = w.block_row()[b];
+    const BlockKind kind = kind_of(w, b);
+    const int row = index_of(w, b);
     Real y[3] = {0, 0, 0};
     if (kind == BlockKind::dof_friction)
       y[0] = vector[row];
     else if (kind == BlockKind::dof_limit)
-      y[0] = w.block_limit()[b] * vector[row];
+      y[0] = limit_of(w, b) * vector[row];
     else
       y[0] = row_dot(m, w, row, vector);
     if (kind == BlockKind::pyramid) {
@@ -91,46 +88,42 @@ SIM_HD void add_products(const G& g, const M& m, const W& w, const Real* vector,
   });
 }
 
-// Forces and curvatures of all blocks at the current residuals; the dof blocks' are summed per dof.
+// Forces and active sets of all blocks at the current residuals; the dof blocks' are summed per dof. Returns their
+// cost.
 template <class G, class M, class W>
-SIM_HD void evaluate_blocks(const G& g, const M& m, const W& w) {
+SIM_HD typename M::Real evaluate_blocks(const G& g, const M& m, const W& w) {
   using Real = typename M::Real;
   const int n = w.counts()[kBlocks];
   g.for_each(m.nv, [&](int i) { w.dof_force()[i] = w.dof_stiff()[i] = 0; });
-  g.for_each(n, [&](int b) {
+  const Real cost = g.template reduce<Real>(n, [&](int b) {
     const BlockState<Real> s = block_state(w, b, Real(0));
     Real* f = w.block_force() + 3 * b;
     f[0] = s.f0;
     f[1] = s.f1;
     f[2] = s.f2;
-    Real* W5 = w.block_W() + 5 * b;
-    W5[0] = s.w00;
-    W5[1] = s.w01;
-    W5[2] = s.w02;
-    W5[3] = s.w11;
-    W5[4] = s.w22;
     w.block_state()[b] = s.active;
+    return s.cost;
   });
+  g.sync();
   const auto book = [&](int b) {
-    const int i = w.block_row()[b];
-    const Real sign = static_cast<BlockKind>(w.block_kind()[b]) == BlockKind::dof_limit ? w.block_limit()[b] : Real(1);
+    const int i = index_of(w, b);
+    const Real sign = kind_of(w, b) == BlockKind::dof_limit ? limit_of(w, b) : Real(1);
     w.dof_force()[i] += sign * w.block_force()[3 * b];
-    w.dof_stiff()[i] += w.block_W()[5 * b];
+    w.dof_stiff()[i] += w.block_state()[b] == 1 ? w.block_D()[b] : Real(0);
   };
   // a dof has one friction block and at most two limit blocks, which are neighbours: no two lanes write one dof
-  const auto kind_of = [&](int b) { return static_cast<BlockKind>(w.block_kind()[b]); };
   if (m.nfriction > 0)
     g.for_each(n, [&](int b) {
-      if (kind_of(b) == BlockKind::dof_friction) book(b);
+      if (kind_of(w, b) == BlockKind::dof_friction) book(b);
     });
+  if (!m.has_limits) return cost;
   g.for_each(n, [&](int b) {
-    if (kind_of(b) != BlockKind::dof_limit) return;
-    const bool second = b > 0 && kind_of(b - 1) == BlockKind::dof_limit && w.block_row()[b - 1] == w.block_row()[b];
-    if (second) return;
+    if (kind_of(w, b) != BlockKind::dof_limit) return;
+    if (b > 0 && w.block_code()[b - 1] == w.block_code()[b]) return;
     book(b);
-    const bool both = b + 1 < n && kind_of(b + 1) == BlockKind::dof_limit && w.block_row()[b + 1] == w.block_row()[b];
-    if (both) book(b + 1);
+    if (b + 1 < n && w.block_code()[b + 1] == w.block_code()[b]) book(b + 1);
   });
+  return cost;
 }
 
 // The blocks of dof friction come first; they have no rows.
@@ -139,41 +132,49 @@ SIM_HD int first_row_block(const M& m) {
   return m.has_friction ? m.nfriction : 0;
 }
 
+// Adds J' W J of one block to row i of the Hessian, and its share of the forces to `force`.
+template <int N, class M, class W>
+SIM_HD void add_block(const M& m, const W& w, int b, int i, typename M::Real* h, typename M::Real& force) {
+  using Real = typename M::Real;
+  const Real D = w.block_D()[b];
+  const Real* f = w.block_force() + 3 * b;
+  const int active = w.block_state()[b];
+  const Real* row = w.J() + index_of(w, b) * m.row;
+  if (kind_of(w, b) != BlockKind::pyramid) {
+    force += f[0] * row[i];
+    if (active != 1) return;
+    const Real t = D * row[i];
+    each_in_row<N>(row, m.row, [&](int j, Real value) { h[j] += t * value; });
+    return;
+  }
+  const Real d0 = (active & 1) != 0 ? D : Real(0), d1 = (active & 2) != 0 ? D : Real(0);
+  const Real d2 = (active & 4) != 0 ? D : Real(0), d3 = (active & 8) != 0 ? D : Real(0);
+  const Real j0 = row[i], j1 = row[m.row + i], j2 = row[2 * m.row + i];
+  force += f[0] * j0 + f[1] * j1 + f[2] * j2;
+  const Real t0 = (d0 + d1 + d2 + d3) * j0 + (d0 - d1) * j1 + (d2 - d3) * j2;
+  const Real t1 = (d0 - d1) * j0 + (d0 + d1) * j1;
+  const Real t2 = (d2 - d3) * j0 + (d2 + d3) * j2;
+  each_in_row<N>(row, m.row, [&](int j, Real value) { h[j] += t0 * value; });
+  each_in_row<N>(row + m.row, m.row, [&](int j, Real value) { h[j] += t1 * value; });
+  each_in_row<N>(row + 2 * m.row, m.row, [&](int j, Real value) { h[j] += t2 * value; });
+}
+
 // Row i of the Hessian M + J' W J into h, and minus the gradient into right.
 template <int N, class M, class W>
 SIM_HD void hessian_row(const M& m, const W& w, int i, typename M::Real* h, typename M::Real& right) {
   using Real = typename M::Real;
-  const Real* mass = w.M() + i * m.row;
-  each_in_row<N>(mass, m.row, [&](int j, Real value) { h[j] = value; });
-  Real force = w.qfrc_smooth()[i] - w.Ma()[i] + w.dof_force()[i];
   const Real stiff = w.dof_stiff()[i];
-#pragma unroll
-  for (int j = 0; j < N; ++j)
-    if (j == i) h[j] += stiff;
-  const int n = w.counts()[kBlocks];
-  for (int b = first_row_block(m); b < n; ++b) {
-    const auto kind = static_cast<BlockKind>(w.block_kind()[b]);
-    if (is_dof_block(w.block_kind()[b])) continue;
-    const Real* W5 = w.block_W() + 5 * b;
-    const Real* f = w.block_force() + 3 * b;
-    const Real* row = w.J() + w.block_row()[b] * m.row;
-    if (kind != BlockKind::pyramid) {
-      force += f[0] * row[i];
-      const Real t = W5[0] * row[i];
-      if (W5[0] == Real(0)) continue;
-      each_in_row<N>(row, m.row, [&](int j, Real value) { h[j] += t * value; });
-      continue;
-    }
-    if (W5[0] == Real(0)) continue;
-    const Real j0 = row[i], j1 = row[m.row + i], j2 = row[2 * m.row + i];
-    force += f[0] * j0 + f[1] * j1 + f[2] * j2;
-    const Real t0 = W5[0] * j0 + W5[1] * j1 + W5[2] * j2;
-    const Real t1 = W5[1] * j0 + W5[3] * j1;
-    const Real t2 = W5[2] * j0 + W5[4] * j2;
-    each_in_row<N>(row, m.row, [&](int j, Real value) { h[j] += t0 * value; });
-    each_in_row<N>(row + m.row, m.row, [&](int j, Real value) { h[j] += t1 * value; });
-    each_in_row<N>(row + 2 * m.row, m.row, [&](int j, Real value) { h[j] += t2 * value; });
-  }
+  each_in_row<N>(w.M() + i * m.row, m.row, [&](int j, Real value) { h[j] = value + (j == i ? stiff : Real(0)); });
+  Real force = w.qfrc_smooth()[i] - w.Ma()[i] + w.dof_force()[i];
+  // rows of ball limits and tendons, then contacts: worlds that share a warp are at their contacts at the same time
+  const int contacts = w.counts()[kContactBlocks], n = w.counts()[kContacts];
+  if (m.ntendon > 0 || m.nquat > 0)
+#pragma unroll 1
+    for (int b = first_row_block(m); b < contacts; ++b)
+      if (!is_dof_block(kind_of(w, b))) add_block<N>(m, w, b, i, h, force);
+#pragma unroll 1
+  for (int c = 0; c < n; ++c)
+    if (w.block_state()[contacts + c] != 0) add_block<N>(m, w, contacts + c, i, h, force);
   right = force;
 }
 
@@ -205,6 +206,7 @@ SIM_HD LineStep<typename M::Real> line_search(const G& g, const M& m, const W& w
   using Real = typename M::Real;
   const int n = w.counts()[kBlocks];
   Real step = 1, low = 0, high = -1;
+#pragma unroll 1
   for (int it = 0; it < m.ls_iterations; ++it) {
     // along the direction: first and second derivative, and how many blocks left the set that `step` was computed from
     const Vec3<Real> sum = g.template reduce<Vec3<Real>>(n, [&](int b) {
@@ -236,63 +238,72 @@ SIM_HD LineStep<typename M::Real> line_search(const G& g, const M& m, const W& w
   return {step, false};
 }
 
-// w.qacc() from w.qacc_warmstart(). N >= nv.
-template <int N, class G, class M, class W>
-SIM_HD void newton(const G& g, const M& m, const W& w) {
+// qfrc_constraint = J' force of the blocks.
+template <class G, class M, class W>
+SIM_HD void constraint_forces(const G& g, const M& m, const W& w) {
   using Real = typename M::Real;
   const int n = w.counts()[kBlocks];
+  g.for_each(m.nv, [&](int i) {
+    Real force = w.dof_force()[i];
+#pragma unroll 1
+    for (int b = first_row_block(m); b < n; ++b) {
+      if (is_dof_block(kind_of(w, b))) continue;
+      const Real* f = w.block_force() + 3 * b;
+      const Real* row = w.J() + index_of(w, b) * m.row + i;
+      force += f[0] * row[0];
+      if (kind_of(w, b) == BlockKind::pyramid) force += f[1] * row[m.row] + f[2] * row[2 * m.row];
+    }
+    w.qfrc_constraint()[i] = force;
+  });
+}
+
+// One Newton step: direction, line search, and the move along it. Returns the step; fall: by how much the cost without
+// the blocks' part falls.
+template <int N, class G, class M, class W>
+SIM_HD LineStep<typename M::Real> newton_step(const G& g, const M& m, const W& w, typename M::Real& fall) {
+  using Real = typename M::Real;
+  solve<N>(
+      g, m.nv, w.H(), m.row + 4, w.solve_rows(),
+      [&](int i, Real* h, Real& right) { hessian_row<N>(m, w, i, h, right); }, w.search());
+  add_products(g, m, w, w.search(), w.block_dir(), false);
+  mass_product(g, m, w, w.search(), w.Mv());
+  const Vec2<Real> sums = g.template reduce<Vec2<Real>>(m.nv, [&](int i) {
+    const Real s = w.search()[i];
+    return Vec2<Real>{s * (w.Ma()[i] - w.qfrc_smooth()[i]), s * w.Mv()[i]};
+  });
+  const LineStep<Real> line = line_search(g, m, w, sums.x, sums.y);
+  fall = -line.step * (sums.x + Real(0.5) * line.step * sums.y);
+  g.for_each(m.nv, [&](int i) {
+    w.qacc()[i] += line.step * w.search()[i];
+    w.Ma()[i] += line.step * w.Mv()[i];
+  });
+  g.for_each(3 * w.counts()[kBlocks], [&](int k) { w.block_res()[k] += line.step * w.block_dir()[k]; });
+  return line;
+}
+
+// w.qacc() from w.qacc_warmstart(). forces: also qfrc_constraint and the blocks' forces. N >= nv.
+template <int N, class G, class M, class W>
+SIM_HD void newton(const G& g, const M& m, const W& w, bool forces) {
+  using Real = typename M::Real;
   const Real scale = cost_scale(g, m, w);
   const Real tolerance = maximum(m.tolerance, Real(sizeof(Real) == 4 ? 1e-6 : 0));
   g.for_each(m.nv, [&](int i) { w.qacc()[i] = m.has_warmstart ? w.qacc_warmstart()[i] : Real(0); });
   mass_product(g, m, w, w.qacc(), w.Ma());
   add_products(g, m, w, w.qacc(), w.block_res(), true);
   int iteration = 0;
-  while (iteration < m.iterations) {
-    evaluate_blocks(g, m, w);
-    solve<N>(
-        g, m.nv, w.H(), m.row + 4, w.solve_rows(),
-        [&](int i, Real* h, Real& right) { hessian_row<N>(m, w, i, h, right); }, w.search());
+  Real cost = 0, fall = 0;
+  bool exact = false;
+  while (true) {
+    const Real now = evaluate_blocks(g, m, w);
+    const bool small = iteration > 0 && (cost - now + fall) * scale < tolerance;
+    if (exact || small || iteration >= m.iterations) break;
+    cost = now;
+    exact = newton_step<N>(g, m, w, fall).exact;
     ++iteration;
-    add_products(g, m, w, w.search(), w.block_dir(), false);
-    mass_product(g, m, w, w.search(), w.Mv());
-    const Vec3<Real> sums = g.template reduce<Vec3<Real>>(m.nv, [&](int i) {
-      const Real s = w.search()[i];
-      return Vec3<Real>{s * (w.Ma()[i] - w.qfrc_smooth()[i]), s * w.Mv()[i], Real(0)};
-    });
-    const LineStep<Real> line = line_search(g, m, w, sums.x, sums.y);
-    Real gain = 0;
-    if (!line.exact)
-      gain = g.template reduce<Real>(n, [&](int b) {
-        return block_state(w, b, Real(0)).cost - block_state(w, b, line.step).cost;
-      }) - line.step * (sums.x + Real(0.5) * line.step * sums.y);
-    g.for_each(m.nv, [&](int i) {
-      w.qacc()[i] += line.step * w.search()[i];
-      w.Ma()[i] += line.step * w.Mv()[i];
-    });
-    g.for_each(3 * n, [&](int k) { w.block_res()[k] += line.step * w.block_dir()[k]; });
-    if (line.exact || gain * scale < tolerance) break;
+    if (exact && !forces) break;
   }
+  if (forces) constraint_forces(g, m, w);
   g.once([&] { w.counts()[kIterations] = iteration; });
-}
-
-// qfrc_constraint = J' force at the solution, and the blocks' forces.
-template <class G, class M, class W>
-SIM_HD void constraint_forces(const G& g, const M& m, const W& w) {
-  using Real = typename M::Real;
-  evaluate_blocks(g, m, w);
-  const int n = w.counts()[kBlocks];
-  g.for_each(m.nv, [&](int i) {
-    Real force = w.dof_force()[i];
-    for (int b = first_row_block(m); b < n; ++b) {
-      if (is_dof_block(w.block_kind()[b])) continue;
-      const Real* f = w.block_force() + 3 * b;
-      const Real* row = w.J() + w.block_row()[b] * m.row + i;
-      force += f[0] * row[0];
-      if (static_cast<BlockKind>(w.block_kind()[b]) == BlockKind::pyramid)
-        force += f[1] * row[m.row] + f[2] * row[2 * m.row];
-    }
-    w.qfrc_constraint()[i] = force;
-  });
 }
 
 }  // namespace hotloop

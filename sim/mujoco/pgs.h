@@ -31,7 +31,7 @@ struct SweepRandom {
 
 template <class W>
 SIM_HD int edges_of(const W& w, int block) {
-  return static_cast<BlockKind>(w.block_kind()[block]) == BlockKind::pyramid ? 4 : 1;
+  return kind_of(w, block) == BlockKind::pyramid ? 4 : 1;
 }
 
 // Value of an edge, given the values of its block's three rows.
@@ -78,23 +78,20 @@ SIM_HD void mass_solve(const M& m, const W& w, Real* x) {
   }
 }
 
-// Turns the dof blocks into rows, so that every block has J and M^-1 J' rows; returns nothing: block_row is rewritten.
+// Turns the dof blocks into rows, so that every block has J and M^-1 J' rows; returns nothing: the codes are rewritten.
 template <class G, class M, class W>
 SIM_HD void make_all_rows(const G& g, const M& m, const W& w) {
   using Real = typename M::Real;
   const int n = w.counts()[kBlocks];
   int rows = w.counts()[kRows];
   for (int b = 0; b < n; ++b) {
-    if (!is_dof_block(w.block_kind()[b])) continue;
+    if (!is_dof_block(kind_of(w, b))) continue;
     const int row = rows++;
-    const bool friction = static_cast<BlockKind>(w.block_kind()[b]) == BlockKind::dof_friction;
-    const Real sign = friction ? Real(1) : w.block_limit()[b];
-    const int dof = w.block_row()[b];
+    const bool friction = kind_of(w, b) == BlockKind::dof_friction;
+    const Real sign = friction ? Real(1) : limit_of(w, b);
+    const int dof = index_of(w, b);
     g.for_each(m.row, [&](int i) { w.J()[row * m.row + i] = i == dof ? sign : Real(0); });
-    g.once([&] {
-      w.block_row()[b] = row;
-      w.block_kind()[b] = static_cast<int>(friction ? BlockKind::row_friction : BlockKind::row_limit);
-    });
+    g.once([&] { w.block_code()[b] = block_code(friction ? BlockKind::row_friction : BlockKind::row_limit, row); });
   }
   const int total = rows;
   g.for_each(total, [&](int r) {
@@ -113,7 +110,7 @@ SIM_HD void pgs_acceleration(const G& g, const M& m, const W& w) {
     Real sum = w.search()[i];
     for (int b = 0; b < n; ++b) {
       const Real* f = force + 4 * b;
-      const Real* r = w.MinvJ() + w.block_row()[b] * m.row + i;
+      const Real* r = w.MinvJ() + index_of(w, b) * m.row + i;
       if (edges_of(w, b) == 1)
         sum += f[0] * r[0];
       else
@@ -130,7 +127,7 @@ SIM_HD void pgs_diagonal(const G& g, const M& m, const W& w) {
   Real* diagonal = pgs_vector(m, w, kPgsDiagonal);
   g.for_each(w.counts()[kBlocks], [&](int b) {
     const Real R = Real(1) / w.block_D()[b];
-    const int edges = edges_of(w, b), row = w.block_row()[b];
+    const int edges = edges_of(w, b), row = index_of(w, b);
     for (int k = 0; k < edges; ++k) {
       Real sum = R;
       for (int i = 0; i < m.nv; ++i) {
@@ -148,8 +145,7 @@ SIM_HD void pgs_diagonal(const G& g, const M& m, const W& w) {
 // Force limits of an edge: friction losses are two-sided, everything else pushes only.
 template <class W, class Real>
 SIM_HD Real project(const W& w, int block, Real force) {
-  if (static_cast<BlockKind>(w.block_kind()[block]) == BlockKind::row_friction)
-    return clamp(force, -w.block_limit()[block], w.block_limit()[block]);
+  if (kind_of(w, block) == BlockKind::row_friction) return clamp(force, -limit_of(w, block), limit_of(w, block));
   return maximum(force, Real(0));
 }
 
@@ -202,7 +198,7 @@ SIM_HD void pgs_warm_start(const G& g, const M& m, const W& w) {
 template <class G, class M, class W>
 SIM_HD typename M::Real pgs_edge(const G& g, const M& m, const W& w, int code) {
   using Real = typename M::Real;
-  const int b = code / 4, k = code % 4, edges = edges_of(w, b), row = w.block_row()[b];
+  const int b = code / 4, k = code % 4, edges = edges_of(w, b), row = index_of(w, b);
   Real* force = pgs_vector(m, w, kPgsForce);
   const Real* y = w.block_res() + 3 * b;
   const auto along = [&](const Real* rows, int i) {
@@ -248,7 +244,7 @@ SIM_HD int pgs_edges(const G& g, const M& m, const W& w) {
   };
   const int n = w.counts()[kBlocks];
   if (n == 0) return 0;
-  return g.append(
+  return g.template append<3>(
       n, [&](int b) { return Item{edges_of(w, b)}; },
       [&](int b, const Item& item, int first) {
         for (int k = 0; k < item.count; ++k) w.pgs_order()[first + k] = 4 * b + k;
@@ -306,7 +302,7 @@ SIM_HD void pgs(const G& g, const M& m, const W& w) {
     Real sum = 0;
     for (int b = 0; b < n; ++b) {
       const Real* f = w.block_force() + 3 * b;
-      const Real* row = w.J() + w.block_row()[b] * m.row + i;
+      const Real* row = w.J() + index_of(w, b) * m.row + i;
       sum += f[0] * row[0];
       if (edges_of(w, b) == 4) sum += f[1] * row[m.row] + f[2] * row[2 * m.row];
     }

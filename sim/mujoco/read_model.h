@@ -18,4 +18,7 @@ void read_arrays(const mjModel* m, ModelData& data);
 // types, or a contact dimension, that we do not support.
 void read_pairs(const mjModel* m, ModelData& data);
 
+// Error for the first number that is not finite, far too large, or no sensible option.
+void check_values(const mjModel* m, const ModelData& data);
+
 }  // namespace hotloop

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "sim/core/error.h"
+#include "sim/mujoco/features.h"
 #include "sim/mujoco/read_model.h"
 
 namespace hotloop {
@@ -20,43 +21,10 @@ struct Pair {
   PairKind kind = PairKind::sphere_sphere;
 };
 
-const char* type_name(int type) {
-  switch (type) {
-    case mjGEOM_PLANE:
-      return "plane";
-    case mjGEOM_HFIELD:
-      return "hfield";
-    case mjGEOM_SPHERE:
-      return "sphere";
-    case mjGEOM_CAPSULE:
-      return "capsule";
-    case mjGEOM_ELLIPSOID:
-      return "ellipsoid";
-    case mjGEOM_CYLINDER:
-      return "cylinder";
-    case mjGEOM_BOX:
-      return "box";
-    case mjGEOM_MESH:
-      return "mesh";
-    default:
-      return "sdf";
-  }
-}
-
 // Types in ascending order; nothing where we have no collision function.
 std::optional<PairKind> kind_of(int type1, int type2) {
-  const auto is = [&](int a, int b) { return type1 == a && type2 == b; };
-  if (is(mjGEOM_PLANE, mjGEOM_SPHERE)) return PairKind::plane_sphere;
-  if (is(mjGEOM_PLANE, mjGEOM_CAPSULE)) return PairKind::plane_capsule;
-  if (is(mjGEOM_PLANE, mjGEOM_CYLINDER)) return PairKind::plane_cylinder;
-  if (is(mjGEOM_PLANE, mjGEOM_BOX)) return PairKind::plane_box;
-  if (is(mjGEOM_SPHERE, mjGEOM_SPHERE)) return PairKind::sphere_sphere;
-  if (is(mjGEOM_SPHERE, mjGEOM_CAPSULE)) return PairKind::sphere_capsule;
-  if (is(mjGEOM_SPHERE, mjGEOM_CYLINDER)) return PairKind::sphere_cylinder;
-  if (is(mjGEOM_SPHERE, mjGEOM_BOX)) return PairKind::sphere_box;
-  if (is(mjGEOM_CAPSULE, mjGEOM_CAPSULE)) return PairKind::capsule_capsule;
-  if (is(mjGEOM_CAPSULE, mjGEOM_CYLINDER)) return PairKind::capsule_cylinder;
-  if (is(mjGEOM_CAPSULE, mjGEOM_BOX)) return PairKind::capsule_box;
+  for (const Collision& c : collisions())
+    if (c.type1 == type1 && c.type2 == type2) return c.kind;
   return std::nullopt;
 }
 
@@ -80,10 +48,9 @@ void check(const mjModel* m, const std::string& path, Pair& pair) {
   const int type1 = m->geom_type[pair.geom1], type2 = m->geom_type[pair.geom2];
   const std::optional<PairKind> kind = kind_of(type1, type2);
   if (!kind)
-    throw say(std::string("collisions of ") + type_name(type1) + " and " + type_name(type2) +
-              " are not supported; accepted: plane with sphere, capsule, cylinder or box, sphere with sphere, "
-              "capsule, cylinder or box, capsule with capsule, cylinder or box; or contype and conaffinity that keep "
-              "them apart");
+    throw say(std::string("collisions of ") + geom_type_name(type1) + " and " + geom_type_name(type2) +
+              " are not supported; accepted: " + collisions_text() +
+              "; or contype and conaffinity that keep them apart");
   pair.kind = *kind;
   if (pair.condim != 1 && pair.condim != 3)
     throw say("condim " + std::to_string(pair.condim) + " is not supported; accepted: 1, 3");

@@ -30,71 +30,71 @@ enum Keep : unsigned {
 };
 
 inline constexpr int kPgsVectors = 4;
+// A contact: position, distance, normal (from geom 1 to geom 2), friction 1, first tangent, friction 2.
+inline constexpr int kContactStride = 12;
+// Words of a bit set of dofs.
+constexpr int dof_words(int nv) { return (nv + 31) / 32; }
 
 // X(name, elements, first part, last part, Keep bits that hold it until kFinish). dof_vel and dof_acc: spatial velocity
 // and bias acceleration of the chain up to and including the dof; the body's cvel is that of its last dof.
-#define HOTLOOP_WORLD_REALS(X)                                                \
-  X(qpos, s.nq, kKinematics, kFinish, 0)                                      \
-  X(qvel, s.nv, kKinematics, kFinish, 0)                                      \
-  X(ctrl, s.nu, kKinematics, kFinish, 0)                                      \
-  X(qacc_warmstart, s.nv, kKinematics, kFinish, 0)                            \
-  X(rk_qpos, s.rk4 ? s.nq : 0, kKinematics, kFinish, 0)                       \
-  X(rk_qvel, s.rk4 ? s.nv : 0, kKinematics, kFinish, 0)                       \
-  X(rk_dqpos, s.rk4 ? s.nv : 0, kKinematics, kFinish, 0)                      \
-  X(rk_dqvel, s.rk4 ? s.nv : 0, kKinematics, kFinish, 0)                      \
-  X(rk_stage, s.rk4 ? s.nv : 0, kKinematics, kFinish, 0)                      \
-  X(xpos, 3 * s.nbody, kKinematics, kCollision, kKeepPose)                    \
-  X(xquat, 4 * s.nbody, kKinematics, kVelocity, kKeepPose)                    \
-  X(xipos, 3 * s.nbody, kKinematics, kVelocity, kKeepCom)                     \
-  X(root_com, 3 * s.nbody, kKinematics, kConstraint, kKeepCom | kKeepContact) \
-  X(cinert, 10 * s.nbody, kKinematics, kInertia, kKeepInertia)                \
-  X(cdof, 6 * s.nv, kKinematics, kConstraint, kKeepVelocity)                  \
-  X(ten_length, s.ntendon, kKinematics, kConstraint, 0)                       \
-  X(xanchor, 3 * s.njnt, kKinematics, kKinematics, 0)                         \
-  X(xaxis, 3 * s.njnt, kKinematics, kKinematics, 0)                           \
-  X(geom_xpos, 3 * s.ngeom, kKinematics, kCollision, kKeepPose)               \
-  X(geom_xquat, 4 * s.ngeom, kKinematics, kCollision, kKeepPose)              \
-  X(con_dist, s.max_contacts, kCollision, kConstraint, kKeepContact)          \
-  X(con_pos, 3 * s.max_contacts, kCollision, kConstraint, kKeepContact)       \
-  X(con_frame, 6 * s.max_contacts, kCollision, kConstraint, kKeepContact)     \
-  X(qfrc_actuator, s.nv, kVelocity, kVelocity, kKeepForce)                    \
-  X(qfrc_passive, s.nv, kVelocity, kVelocity, kKeepForce)                     \
-  X(qfrc_bias, s.nv, kVelocity, kVelocity, kKeepForce)                        \
-  X(qfrc_smooth, s.nv, kVelocity, kIntegrate, 0)                              \
-  X(dof_vel, 6 * s.nv, kVelocity, kVelocity, kKeepVelocity)                   \
-  X(dof_acc, 6 * s.nv, kVelocity, kVelocity, 0)                               \
-  X(cfrc, 6 * s.nbody, kVelocity, kVelocity, 0)                               \
-  X(cfluid, s.has_fluid ? 6 * s.nbody : 0, kVelocity, kVelocity, 0)           \
-  X(ten_velocity, s.ntendon, kVelocity, kVelocity, 0)                         \
-  X(actuator_force, s.nu, kVelocity, kVelocity, 0)                            \
-  X(M, s.nv* s.row, kInertia, kIntegrate, 0)                                  \
-  X(crb, 10 * s.nbody, kVelocity, kInertia, 0)                                \
-  X(J, s.max_rows* s.row, kConstraint, kSolve, 0)                             \
-  X(block_D, s.max_blocks, kConstraint, kSolve, 0)                            \
-  X(block_limit, s.max_blocks, kConstraint, kSolve, 0)                        \
-  X(block_res, 3 * s.max_blocks, kConstraint, kSolve, 0)                      \
-  X(block_dir, 3 * s.max_blocks, kSolve, kSolve, 0)                           \
-  X(block_force, 3 * s.max_blocks, kSolve, kSolve, kKeepContact)              \
-  X(block_W, 5 * s.max_blocks, kSolve, kSolve, 0)                             \
-  X(dof_force, s.nv, kSolve, kSolve, 0)                                       \
-  X(dof_stiff, s.nv, kSolve, kSolve, 0)                                       \
-  X(qacc, s.nv, kSolve, kIntegrate, kKeepForce)                               \
-  X(qfrc_constraint, s.nv, kSolve, kIntegrate, kKeepForce)                    \
-  X(Ma, s.nv, kSolve, kSolve, 0)                                              \
-  X(Mv, s.nv, kSolve, kSolve, 0)                                              \
-  X(search, s.row, kSolve, kIntegrate, 0)                                     \
-  X(solve_rows, 4 * (s.bound + 4), kSolve, kIntegrate, 0)                     \
-  X(H, s.nv > 64 || s.pgs ? s.nv * (s.row + 4) : 0, kSolve, kIntegrate, 0)    \
-  X(MinvJ, s.pgs ? s.max_rows* s.row : 0, kSolve, kSolve, 0)                  \
+#define HOTLOOP_WORLD_REALS(X)                                                      \
+  X(qpos, s.nq, kKinematics, kFinish, 0)                                            \
+  X(qvel, s.nv, kKinematics, kFinish, 0)                                            \
+  X(ctrl, s.nu, kKinematics, kFinish, 0)                                            \
+  X(qacc_warmstart, s.nv, kKinematics, kFinish, 0)                                  \
+  X(rk_qpos, s.rk4 ? s.nq : 0, kKinematics, kFinish, 0)                             \
+  X(rk_qvel, s.rk4 ? s.nv : 0, kKinematics, kFinish, 0)                             \
+  X(rk_dqpos, s.rk4 ? s.nv : 0, kKinematics, kFinish, 0)                            \
+  X(rk_dqvel, s.rk4 ? s.nv : 0, kKinematics, kFinish, 0)                            \
+  X(rk_stage, s.rk4 ? s.nv : 0, kKinematics, kFinish, 0)                            \
+  X(xpos, 3 * s.nbody, kKinematics, kCollision, kKeepPose)                          \
+  X(xquat, 4 * s.nbody, kKinematics, kVelocity, kKeepPose)                          \
+  X(xipos, 3 * s.nbody, kKinematics, kVelocity, kKeepCom)                           \
+  X(root_com, 3 * s.nbody, kKinematics, kConstraint, kKeepCom | kKeepContact)       \
+  X(cinert, 10 * s.nbody, kKinematics, kInertia, kKeepInertia)                      \
+  X(cdof, 6 * s.nv, kKinematics, kConstraint, kKeepVelocity)                        \
+  X(ten_length, s.ntendon, kKinematics, kConstraint, 0)                             \
+  X(xanchor, 3 * s.njnt, kKinematics, kKinematics, 0)                               \
+  X(xaxis, 3 * s.njnt, kKinematics, kKinematics, 0)                                 \
+  X(geom_xpos, 3 * s.ngeom, kKinematics, kCollision, kKeepPose)                     \
+  X(geom_xquat, 4 * s.ngeom, kKinematics, kCollision, kKeepPose)                    \
+  X(contact, kContactStride* s.max_contacts, kCollision, kConstraint, kKeepContact) \
+  X(qfrc_actuator, s.nv, kVelocity, kVelocity, kKeepForce)                          \
+  X(qfrc_passive, s.nv, kVelocity, kVelocity, kKeepForce)                           \
+  X(qfrc_bias, s.nv, kVelocity, kVelocity, kKeepForce)                              \
+  X(qfrc_smooth, s.nv, kVelocity, kIntegrate, 0)                                    \
+  X(dof_vel, 6 * s.nv, kVelocity, kConstraint, kKeepVelocity)                       \
+  X(dof_acc, 6 * s.nv, kVelocity, kVelocity, 0)                                     \
+  X(cfrc, 6 * s.nbody, kVelocity, kVelocity, 0)                                     \
+  X(cfluid, s.has_fluid ? 6 * s.nbody : 0, kVelocity, kVelocity, 0)                 \
+  X(ten_velocity, s.ntendon, kVelocity, kVelocity, 0)                               \
+  X(actuator_force, s.nu, kVelocity, kVelocity, 0)                                  \
+  X(M, s.nv* s.row, kInertia, kIntegrate, 0)                                        \
+  X(crb, 10 * s.nbody, kVelocity, kInertia, 0)                                      \
+  X(J, s.max_rows* s.row, kConstraint, kSolve, 0)                                   \
+  X(block_D, s.max_blocks, kConstraint, kSolve, 0)                                  \
+  X(block_res, 3 * s.max_blocks, kConstraint, kSolve, 0)                            \
+  X(block_dir, 3 * s.max_blocks, kConstraint, kSolve, 0)                            \
+  X(block_force, 3 * s.max_blocks, kSolve, kSolve, kKeepContact)                    \
+  X(dof_force, s.nv, kSolve, kSolve, 0)                                             \
+  X(dof_stiff, s.nv, kSolve, kSolve, 0)                                             \
+  X(qacc, s.nv, kSolve, kIntegrate, kKeepForce)                                     \
+  X(qfrc_constraint, s.nv, kSolve, kIntegrate, kKeepForce)                          \
+  X(Ma, s.nv, kSolve, kSolve, 0)                                                    \
+  X(Mv, s.nv, kSolve, kSolve, 0)                                                    \
+  X(search, s.row, kSolve, kIntegrate, 0)                                           \
+  X(solve_rows, 4 * (s.bound + 4), kSolve, kIntegrate, 0)                           \
+  X(H, s.nv > 64 || s.pgs ? s.nv * (s.row + 4) : 0, kSolve, kIntegrate, 0)          \
+  X(MinvJ, s.pgs ? s.max_rows* s.row : 0, kSolve, kSolve, 0)                        \
   X(pgs_force, s.pgs ? kPgsVectors * 4 * s.max_blocks : 0, kSolve, kSolve, 0)
 
-#define HOTLOOP_WORLD_INTS(X)                          \
-  X(counts, 8, kKinematics, kFinish, 0)                \
-  X(con_pair, s.max_contacts, kCollision, kFinish, 0)  \
-  X(candidates, s.npair, kCollision, kCollision, 0)    \
-  X(block_kind, s.max_blocks, kConstraint, kFinish, 0) \
-  X(block_row, s.max_blocks, kConstraint, kFinish, 0)  \
-  X(block_state, s.max_blocks, kSolve, kSolve, 0)      \
+#define HOTLOOP_WORLD_INTS(X)                                                     \
+  X(counts, 8, kKinematics, kFinish, 0)                                           \
+  X(con_pair, s.max_contacts, kCollision, kFinish, 0)                             \
+  X(candidates, s.npair, kCollision, kCollision, 0)                               \
+  X(block_code, s.max_blocks, kConstraint, kFinish, 0)                            \
+  X(con_moves, 2 * dof_words(s.nv) * s.max_contacts, kConstraint, kConstraint, 0) \
+  X(block_state, s.max_blocks, kConstraint, kSolve, 0)                            \
   X(pgs_order, s.pgs ? 4 * s.max_blocks : 0, kSolve, kSolve, 0)
 
 // Entries of `counts`.
@@ -102,70 +102,22 @@ enum WorldCount : int { kContacts, kBlocks, kRows, kIterations, kStatus, kContac
 // Bits of counts[kStatus].
 enum WorldStatus : int { kContactOverflow = 1, kRowOverflow = 2, kNonfinite = 4 };
 
-// Where each array begins, in elements. Reals and ints are separate blocks of memory.
+// Where each array begins, in Reals; an int takes the place of a Real.
 struct WorldLayout {
 #define HOTLOOP_DECLARE(name, elements, from, to, keep) int name = 0;
   HOTLOOP_WORLD_REALS(HOTLOOP_DECLARE)
   HOTLOOP_WORLD_INTS(HOTLOOP_DECLARE)
 #undef HOTLOOP_DECLARE
-  int reals = 0, ints = 0;
+  int reals = 0;  // of the whole
 };
 
-namespace layout_detail {
-struct Slot {
-  int begin = 0, end = 0, from = 0, to = 0;
-};
-// Places arrays one after another at the lowest address that is free during their whole life.
-struct Allocator {
-  Slot slots[80] = {};
-  int count = 0, size = 0;
-
-  SIM_HD constexpr int place(int elements, int from, int to) {
-    const int length = (elements + 3) / 4 * 4;
-    if (length == 0) return 0;
-    int begin = 0;
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (int i = 0; i < count; ++i) {
-        const Slot& t = slots[i];
-        if (t.from <= to && from <= t.to && begin < t.end && t.begin < begin + length) {
-          begin = t.end;
-          moved = true;
-        }
-      }
-    }
-    slots[count].begin = begin;
-    slots[count].end = begin + length;
-    slots[count].from = from;
-    slots[count].to = to;
-    ++count;
-    if (begin + length > size) size = begin + length;
-    return begin;
-  }
-};
-}  // namespace layout_detail
-
-// The layout for a model of these sizes. keep: Keep bits; RK4 runs the parts several times a step, so that what is kept
-// is never shared.
-constexpr WorldLayout make_layout(const ModelSizes& s, unsigned keep) {
-  WorldLayout at;
-  layout_detail::Allocator reals, ints;
-#define HOTLOOP_PLACE(name, elements, from, to, bits) \
-  at.name = ((bits)&keep) != 0 ? reals.place(elements, from, kFinish) : reals.place(elements, from, to);
-  HOTLOOP_WORLD_REALS(HOTLOOP_PLACE)
-#undef HOTLOOP_PLACE
-#define HOTLOOP_PLACE(name, elements, from, to, bits) at.name = ints.place(elements, from, to);
-  HOTLOOP_WORLD_INTS(HOTLOOP_PLACE)
-#undef HOTLOOP_PLACE
-  at.reals = reals.size;
-  at.ints = ints.size;
-  return at;
-}
+// The layout for a model of these sizes; keep: Keep bits (world_layout.cpp).
+WorldLayout make_layout(const ModelSizes& sizes, unsigned keep);
 
 // Bytes of one world's working set.
 template <class Real>
 constexpr unsigned long world_bytes(const WorldLayout& at) {
-  return sizeof(Real) * at.reals + sizeof(int) * at.ints;
+  return sizeof(Real) * at.reals;
 }
 
 // One world's view of its working set. Layout is WorldLayout, or a type whose members are compile-time constants.
@@ -173,7 +125,6 @@ template <class R, class Layout = WorldLayout>
 struct World {
   using Real = R;
   Real* reals;
-  int* ints;
   const Layout& at;
   int index;  // of the world: selects its row of the model's per-world fields
 
@@ -182,7 +133,7 @@ struct World {
   HOTLOOP_WORLD_REALS(HOTLOOP_ACCESS)
 #undef HOTLOOP_ACCESS
 #define HOTLOOP_ACCESS(name, elements, from, to, keep) \
-  SIM_HD int* name() const { return ints + at.name; }
+  SIM_HD int* name() const { return reinterpret_cast<int*>(reals + at.name); }
   HOTLOOP_WORLD_INTS(HOTLOOP_ACCESS)
 #undef HOTLOOP_ACCESS
 };

@@ -1,0 +1,68 @@
+#include <algorithm>
+#include <vector>
+
+#include "sim/mujoco/world.h"
+
+namespace hotloop {
+namespace {
+
+struct Array {
+  int* offset;
+  int length, from, to;  // length: a multiple of 4, so that every array is aligned to 16 bytes
+};
+
+struct Slot {
+  int begin, end, from, to;
+};
+
+// Places each array at the lowest address that is free during its whole life; returns the size of the whole.
+int place(const std::vector<Array>& arrays) {
+  std::vector<Slot> slots;
+  int size = 0;
+  for (const Array& a : arrays) {
+    int begin = 0;
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (const Slot& t : slots)
+        if (t.from <= a.to && a.from <= t.to && begin < t.end && t.begin < begin + a.length) {
+          begin = t.end;
+          moved = true;
+        }
+    }
+    *a.offset = begin;
+    slots.push_back({begin, begin + a.length, a.from, a.to});
+    size = std::max(size, begin + a.length);
+  }
+  return size;
+}
+
+}  // namespace
+
+WorldLayout make_layout(const ModelSizes& s, unsigned keep) {
+  WorldLayout at;
+  std::vector<Array> arrays;
+  const auto add = [&](int& offset, int elements, int from, int to, unsigned bits) {
+    if (elements > 0) arrays.push_back({&offset, (elements + 3) / 4 * 4, from, (bits & keep) != 0 ? kFinish : to});
+  };
+#define HOTLOOP_ADD(name, elements, from, to, bits) add(at.name, elements, from, to, bits);
+  HOTLOOP_WORLD_REALS(HOTLOOP_ADD)
+  HOTLOOP_WORLD_INTS(HOTLOOP_ADD)
+#undef HOTLOOP_ADD
+  // long lives first, then large arrays: what comes and goes fills the gaps
+  std::stable_sort(arrays.begin(), arrays.end(), [](const Array& a, const Array& b) {
+    const int life_a = a.to - a.from, life_b = b.to - b.from;
+    return life_a != life_b ? life_a > life_b : a.length > b.length;
+  });
+  const int by_life = place(arrays);
+  std::stable_sort(arrays.begin(), arrays.end(), [](const Array& a, const Array& b) { return a.length > b.length; });
+  at.reals = place(arrays);
+  if (at.reals <= by_life) return at;
+  std::stable_sort(arrays.begin(), arrays.end(), [](const Array& a, const Array& b) {
+    const int life_a = a.to - a.from, life_b = b.to - b.from;
+    return life_a != life_b ? life_a > life_b : a.length > b.length;
+  });
+  at.reals = place(arrays);
+  return at;
+}
+
+}  // namespace hotloop

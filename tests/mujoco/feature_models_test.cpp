@@ -1,0 +1,92 @@
+#include "tests/mujoco/feature_models.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "sim/core/error.h"
+#include "tests/mujoco/oracle.h"
+
+namespace hotloop {
+namespace {
+
+// HOTLOOP_PRINT_ERRORS=1 in the environment prints the tables.
+void print(const OracleReport& report) {
+  if (std::getenv("HOTLOOP_PRINT_ERRORS")) fmt::print("{}", table(report));
+}
+
+void expect_agreement(const OracleReport& report) {
+  print(report);
+  for (const std::string& failure : report.failures) ADD_FAILURE() << failure;
+  const std::string complaints = float_complaints(report);
+  EXPECT_TRUE(complaints.empty()) << complaints;
+}
+
+OracleReport run(const FeatureModel& model, int steps) {
+  const auto loaded = load_model_string(model.xml, model.name);
+  OracleOptions options;
+  options.steps = steps;
+  options.speed = model.speed;
+  options.displacement = model.displacement;
+  return run_oracle(*loaded, options);
+}
+
+// Every model by itself in double; in float too, and all of a group together as one table.
+void expect_group(const std::string& name, const std::vector<FeatureModel>& models, int steps) {
+  OracleReport all;
+  all.model = name;
+  for (const FeatureModel& model : models) {
+    SCOPED_TRACE(model.name);
+    try {
+      const OracleReport report = run(model, steps);
+      expect_agreement(report);
+      all.add(report);
+    } catch (const Error& e) {
+      ADD_FAILURE() << e.what();
+    }
+  }
+  print(all);
+}
+
+TEST(FeatureModels, Joints) { expect_group("joints", joint_models(), 200); }
+TEST(FeatureModels, Forces) { expect_group("forces", force_models(), 200); }
+TEST(FeatureModels, Contacts) { expect_group("contacts", contact_models(), 200); }
+TEST(FeatureModels, Solvers) { expect_group("solvers", solver_models(), 200); }
+TEST(FeatureModels, Humanoid) { expect_agreement(run(humanoid_model(1), 600)); }
+TEST(FeatureModels, ThreeHumanoids) { expect_agreement(run(humanoid_model(3), 250)); }
+
+TEST(FeatureModels, GymnasiumModels) {
+  for (const char* name : {"ant", "half_cheetah", "hopper", "humanoid", "humanoid_standup", "inverted_double_pendulum",
+                           "inverted_pendulum", "pusher", "reacher", "swimmer", "walker2d"}) {
+    SCOPED_TRACE(name);
+    const auto loaded = load_model(fmt::format("{}/assets/mjcf/{}.xml", HOTLOOP_SOURCE_DIR, name));
+    OracleOptions options;
+    options.steps = 400;
+    expect_agreement(run_oracle(*loaded, options));
+  }
+}
+
+// PGS stops early by design: after any number of sweeps both must have come equally far.
+TEST(FeatureModels, PgsIterateByIterate) {
+  std::vector<FeatureModel> models = solver_models();
+  FeatureModel person = humanoid_model(1);
+  person.xml.replace(person.xml.find("<option"), 7, "<option solver='PGS'");
+  models.push_back(person);
+  for (const FeatureModel& model : models) {
+    if (model.xml.find("solver='PGS'") == std::string::npos) continue;
+    for (const int iterations : {1, 2, 3, 5, 10, 50}) {
+      SCOPED_TRACE(fmt::format("{}, {} iterations", model.name, iterations));
+      const auto loaded = load_model_string(model.xml, model.name);
+      OracleOptions options;
+      options.steps = 60;
+      options.in_float = false;
+      options.pgs_iterations = iterations;
+      options.solver = 1e-9;
+      expect_agreement(run_oracle(*loaded, options));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hotloop

@@ -1,0 +1,36 @@
+// One world stepped by our stages on the CPU, for tests: the template bound on nv is chosen here, once.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "sim/mujoco/load.h"
+#include "sim/mujoco/world.h"
+
+namespace hotloop {
+
+template <class Real>
+class Stepper {
+ public:
+  explicit Stepper(const ModelData& data);
+  // Options may be changed between steps; sizes may not.
+  Model<Real>& model() { return model_; }
+  World<Real> world() { return {reals_.data(), layout_, 0}; }
+  void forward();
+  void step();
+
+  // Rounded to Real; counts[kStatus] is cleared.
+  void set_state(const double* qpos, const double* qvel, const double* warmstart, const double* ctrl);
+  // As MuJoCo's efc rows: four edges a frictional contact.
+  int constraint_rows();
+
+ private:
+  ModelMemory<Real> memory_;
+  Model<Real> model_;
+  WorldLayout layout_;
+  std::vector<Real> reals_;
+};
+
+// The same model with every real number off by a random error, at most `relative`.
+ModelData perturbed_model(const ModelData& data, unsigned seed, double relative);
+
+}  // namespace hotloop
