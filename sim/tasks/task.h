@@ -147,14 +147,13 @@ SIM_HD Vec6<typename M::Real> external_force(const M& m, const W& w, int b) {
         (m.geom_bodyid[m.pair_geom2[pair]] == b ? 1 : 0) - (m.geom_bodyid[m.pair_geom1[pair]] == b ? 1 : 0);
     if (sign == 0) continue;
     const Real* f = w.block_force() + 3 * (first + c);
-    const Vec3<Real> normal = load3(w.con_frame() + 6 * c), tangent = load3(w.con_frame() + 6 * c + 3);
+    const Real* contact = w.contact() + kContactStride * c;
+    const Vec3<Real> normal = load3(contact + 4), tangent = load3(contact + 8);
     Vec3<Real> force = f[0] * normal;
-    if (m.pair_condim[pair] > 1) {
-      const Real* mu = m.pair_friction.of(w.index) + 2 * pair;  // the tangents' rows are scaled by it
-      force = force + (mu[0] * f[1]) * tangent + (mu[1] * f[2]) * cross(normal, tangent);
-    }
+    if (m.pair_condim[pair] > 1)  // the tangents' rows are scaled by the friction coefficients
+      force = force + (contact[7] * f[1]) * tangent + (contact[11] * f[2]) * cross(normal, tangent);
     force = Real(sign) * force;
-    sum = sum + Vec6<Real>{cross(load3(w.con_pos() + 3 * c) - centre, force), force};
+    sum = sum + Vec6<Real>{cross(load3(contact) - centre, force), force};
   }
   return sum;
 }

@@ -3,13 +3,10 @@
 // episode.
 #pragma once
 #include "sim/core/book.h"
-#include "sim/mujoco/step.h"
+#include "sim/mujoco/model_step.h"
 #include "sim/tasks/task.h"
 
 namespace hotloop {
-
-// Registers: 64 K a multiprocessor. With rows of up to 32 elements in registers 20 blocks leave 96 each.
-constexpr int task_min_blocks(int bound) { return bound <= 16 ? 16 : bound <= 32 ? 20 : 8; }
 
 // Bytes of shared memory behind the working set: what one lane tells the others.
 inline constexpr int kTaskFlagBytes = 16;
@@ -17,7 +14,7 @@ inline constexpr int kTaskFlagBytes = 16;
 template <class T>
 struct TaskOp {
   static constexpr int kBound = dof_bound(T::kNv);
-  static constexpr int kMinBlocks = task_min_blocks(kBound);
+  static constexpr int kMinBlocks = min_blocks(kBound);
   using Memory = typename T::Memory;
 
   // State of a world in global memory, [world][word]: qpos, qvel, qacc_warmstart, memory.
@@ -35,20 +32,25 @@ struct TaskOp {
 
   template <class G>
   SIM_HD void operator()(const G& g, std::int64_t world, std::byte* bytes) const {
-    const Model<float>& m = model;
-    int* ints = reinterpret_cast<int*>(bytes) + layout.reals;
-    const World<float> w{reinterpret_cast<float*>(bytes), ints, layout, static_cast<int>(world)};
-    int* ended = ints + layout.ints;
+    run(g, model, layout, world, bytes);
+  }
+
+  // m, at: the model and the layout, as they are here or specialised to constants.
+  template <class G, class M, class Layout>
+  SIM_HD void run(const G& g, const M& m, const Layout& at, std::int64_t world, void* bytes) const {
+    const World<float, Layout> w{static_cast<float*>(bytes), at, static_cast<int>(world)};
+    int* ended = reinterpret_cast<int*>(w.reals + at.reals);
     Memory memory = {};
     if (first) {
       g.once([&] { view.open(world); });
-      start(g, w, world);
+      start(g, m, w, world);
     } else {
       load(g, w, world, memory);
     }
     g.once([&] { w.counts()[kStatus] = 0; });
     const int stages = stages_of(m), last = options.frame_skip * stages - 1;
     bool fresh = first;
+#pragma unroll 1
     for (int k = 0;; ++k) {
       forward<kBound>(g, m, w, T::kForces && (fresh || k == last));
       bool finite = true;
@@ -65,19 +67,19 @@ struct TaskOp {
         result = T::result(g, m, w, options, memory, terms);
         finite = (w.counts()[kStatus] & kNonfinite) == 0 && is_finite(result.reward);
       }
-      finite = observe(g, w, world) && finite;
+      finite = observe(g, m, w, world) && finite;
       if (fresh) break;
       g.once([&] { *ended = book(world, result, finite, w.counts()[kStatus]); });
       if (*ended == 0) break;
       finish(g, world, finite);
-      start(g, w, world);
+      start(g, m, w, world);
       fresh = true;
     }
     store(g, w, world, memory);
   }
 
-  template <class G>
-  SIM_HD void load(const G& g, const World<float>& w, std::int64_t world, Memory& memory) const {
+  template <class G, class W>
+  SIM_HD void load(const G& g, const W& w, std::int64_t world, Memory& memory) const {
     const float* state = states + world * kWords;
     g.for_each(T::kNq, [&](int i) { w.qpos()[i] = state[i]; });
     g.for_each(T::kNv, [&](int i) {
@@ -88,8 +90,8 @@ struct TaskOp {
     g.for_each(T::kNu, [&](int i) { w.ctrl()[i] = action[i]; });
     if constexpr (kMemoryWords > 0) memcpy(&memory, state + T::kNq + 2 * T::kNv, sizeof memory);
   }
-  template <class G>
-  SIM_HD void store(const G& g, const World<float>& w, std::int64_t world, const Memory& memory) const {
+  template <class G, class W>
+  SIM_HD void store(const G& g, const W& w, std::int64_t world, const Memory& memory) const {
     float* state = states + world * kWords;
     g.for_each(T::kNq, [&](int i) { state[i] = w.qpos()[i]; });
     g.for_each(T::kNv, [&](int i) {
@@ -100,20 +102,20 @@ struct TaskOp {
   }
 
   // The start state of the next episode.
-  template <class G>
-  SIM_HD void start(const G& g, const World<float>& w, std::int64_t world) const {
+  template <class G, class M, class W>
+  SIM_HD void start(const G& g, const M& m, const W& w, std::int64_t world) const {
     g.for_each(T::kNu, [&](int i) { w.ctrl()[i] = 0; });
     g.for_each(T::kNv, [&](int i) { w.qacc_warmstart()[i] = 0; });
     const Rng rng = view.reset_rng(world);
-    T::reset(g, model, w, options, rng);
+    T::reset(g, m, w, options, rng);
   }
 
   // Writes the observation, non-finite components as 0; whether all were finite.
-  template <class G>
-  SIM_HD bool observe(const G& g, const World<float>& w, std::int64_t world) const {
+  template <class G, class M, class W>
+  SIM_HD bool observe(const G& g, const M& m, const W& w, std::int64_t world) const {
     float* row = io.observation + world * obs_dim;
     bool bad = false;  // of this lane's components
-    T::observe(g, model, w, options, [&](int i, float value) {
+    T::observe(g, m, w, options, [&](int i, float value) {
       const bool good = is_finite(value);
       bad = bad || !good;
       row[i] = good ? value : 0.0f;

@@ -85,10 +85,9 @@ class TaskWorld {
       : loaded_(load_task_model(task_sizes<T>())),
         memory_(loaded_->data(), Device{}),
         layout_(make_layout(loaded_->data(), T::kKeep)),
-        reals_(static_cast<std::size_t>(layout_.reals) + 2),
-        ints_(static_cast<std::size_t>(layout_.ints)),
+        reals_(static_cast<std::size_t>(layout_.reals) + 4),
         options_(read_options<T>(options, &loaded_->data())),
-        w_{aligned(), ints_.data(), layout_, 0},
+        w_{aligned(), layout_, 0},
         observation_(static_cast<std::size_t>(T::obs_dim(options_))) {}
 
   void set(const double* qpos, const double* qvel, const double* warm) {
@@ -133,7 +132,7 @@ class TaskWorld {
   const Model<Real>& m() const { return memory_.view(); }
   Real* aligned() {
     void* p = reals_.data();
-    std::size_t space = (reals_.size()) * sizeof(Real);
+    std::size_t space = reals_.size() * sizeof(Real);
     return static_cast<Real*>(std::align(16, sizeof(Real), p, space));
   }
   void observe() {
@@ -148,7 +147,6 @@ class TaskWorld {
   ModelMemory<Real> memory_;
   WorldLayout layout_;
   std::vector<Real> reals_;
-  std::vector<int> ints_;
   typename T::Options options_;
   World<Real> w_;
   std::vector<double> observation_;
