@@ -1,6 +1,8 @@
 // Options of a task as configuration keys: env.NAME on the command line, the table [env] in files.
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "sim/core/registry.h"
 #include "tests/error_text.h"
 #include "tests/temp_folder.h"
