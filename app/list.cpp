@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "app/cli.h"
+#include "data/file.h"
 #include "sim/core/registry.h"
 
 namespace hotloop {
@@ -90,7 +90,7 @@ int list(const std::string& task, bool json) {
     all.push_back(entry_json(entry));
     text += entry_text(entry, !task.empty());
   }
-  std::fputs(json ? (all.dump(2) + "\n").c_str() : text.c_str(), stdout);
+  write_output(json ? all.dump(2) + "\n" : text);
   return 0;
 }
 

@@ -4,15 +4,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <optional>
 
 #include "sim/core/error.h"
+#include "sim/core/shell.h"
 #include "sim/core/value.h"
 #include "train/checkpoint.h"
 #include "train/commands.h"
@@ -46,8 +45,6 @@ double thread_seconds() {
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
-
-std::string shell_quoted(const std::string& path);
 
 class TrainRun {
  public:
@@ -270,23 +267,13 @@ int TrainRun::run() {
   const std::string folder = folder_.path().string();
   if (signal_received != 0 && counters_.iteration < total_iterations_) {
     if (!quiet_)
-      progress_.message(fmt::format("stopped and saved; go on with: hotloop train --resume {}", shell_quoted(folder)));
+      progress_.message(
+          fmt::format("stopped and saved; go on with: {} train --resume {}", program_name(), shell_quoted(folder)));
   } else if (!quiet_) {
-    progress_.message(
-        fmt::format("done in {}; play it with: hotloop play {}", duration_text(elapsed()), shell_quoted(folder)));
+    progress_.message(fmt::format("done in {}; play it with: {} play {}", duration_text(elapsed()), program_name(),
+                                  shell_quoted(folder)));
   }
   return 0;
-}
-
-// A path as a shell takes it.
-std::string shell_quoted(const std::string& path) {
-  const auto plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("._/-+=", c);
-  };
-  if (!path.empty() && std::all_of(path.begin(), path.end(), plain)) return path;
-  std::string quoted = "'";
-  for (const char c : path) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 // The newest checkpoint of a run folder: `latest`, or where that was lost the newest numbered one.
@@ -296,8 +283,8 @@ Safetensors newest_checkpoint(const std::filesystem::path& run) {
   std::filesystem::path path = run / "latest.safetensors";
   if (!std::filesystem::exists(path, ignored)) {
     if (numbered.empty())
-      throw Error(fmt::format("run folder '{}' holds no checkpoint yet; start the run anew with: hotloop train {}",
-                              run.string(), (run / "config.toml").string()));
+      throw Error(fmt::format("run folder '{}' holds no checkpoint yet; start the run anew with: {} train {}",
+                              run.string(), program_name(), shell_quoted((run / "config.toml").string())));
     path = numbered.front();
   }
   try {

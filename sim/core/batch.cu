@@ -98,6 +98,29 @@ struct IncrementOp {
 
 }  // namespace
 
+StepBuffers::StepBuffers(const EnvSpec& spec, std::int64_t num_envs, Device device) {
+  const auto size = [&](std::int64_t each) { return static_cast<std::size_t>(num_envs * each); };
+  action = Memory(device, size(spec.action.dim()) * sizeof(std::int64_t));
+  observation = Buffer<float>(device, size(spec.obs_dim()));
+  reward = Buffer<float>(device, size(1));
+  final_observation = Buffer<float>(device, size(spec.obs_dim()));
+  terminated = Buffer<std::uint8_t>(device, size(1));
+  truncated = Buffer<std::uint8_t>(device, size(1));
+  if (spec.has_action_mask) action_mask = Buffer<std::uint8_t>(device, size(spec.action.num_choices()));
+}
+
+StepIo StepBuffers::io() const {
+  StepIo io;
+  io.action = action.data();
+  io.observation = observation.data();
+  io.reward = reward.data();
+  io.terminated = terminated.data();
+  io.truncated = truncated.data();
+  io.final_observation = final_observation.data();
+  io.action_mask = action_mask.data();
+  return io;
+}
+
 Batch::Batch(EnvSpec spec, const BatchConfig& config, std::size_t state_bytes)
     : spec_(std::move(spec)),
       config_(config),

@@ -1,6 +1,7 @@
 // What the batch of any kind of environment does about a world after its step: draws, time limit, episode statistics.
 #pragma once
-#include "sim/core/batch.h"
+#include "sim/core/rng.h"
+#include "sim/core/step_io.h"
 
 namespace hotloop {
 
@@ -74,18 +75,5 @@ struct BookView {
     book.episode_return[w] = 0.0f;
   }
 };
-
-inline BookView make_book_view(const BatchConfig& config, const WorldBook& book, int max_episode_steps,
-                               std::uint32_t base_stream) {
-  const auto stream = [&](RngStream s) { return base_stream + static_cast<std::uint32_t>(s); };
-  return {book,
-          config.num_envs,
-          config.seed,
-          stream(RngStream::reset),
-          stream(RngStream::dynamics),
-          stream(RngStream::episode_length),
-          max_episode_steps,
-          config.random_episode_start};
-}
 
 }  // namespace hotloop

@@ -83,18 +83,39 @@ std::string_view trimmed(std::string_view s) {
   return s;
 }
 
+bool is_bounded(const KeyRule& rule) { return rule.low > -1e300 || rule.high < 1e300; }
+
 std::string bound(double x) {
   return std::abs(x) < 1e15 && x == std::floor(x) ? fmt::format("{:.0f}", x) : fmt::format("{}", x);
 }
 
 std::string range(const KeyRule& rule) {
-  if (rule.low <= -1e300 && rule.high >= 1e300) return "";
-  return " in [" + bound(rule.low) + ", " + bound(rule.high) + "]";
+  return is_bounded(rule) ? " in [" + bound(rule.low) + ", " + bound(rule.high) + "]" : "";
 }
 
-template <class T>
-bool inside(const KeyRule& rule, T x) {
-  return static_cast<double>(x) >= rule.low && static_cast<double>(x) <= rule.high;
+bool inside(const KeyRule& rule, double x) { return x >= rule.low && x <= rule.high; }
+
+// The same bounds for integers, to the last one: beyond 2^53 two of them can be the same double.
+struct IntegerRange {
+  std::int64_t low, high;
+};
+
+IntegerRange integer_range(const KeyRule& rule) {
+  constexpr double kEnd = 9223372036854775808.0;  // 2^63
+  const auto bounded = [](double x) {
+    return x < -kEnd ? INT64_MIN : x >= kEnd ? INT64_MAX : static_cast<std::int64_t>(x);
+  };
+  return {bounded(std::ceil(rule.low)), bounded(std::floor(rule.high))};
+}
+
+std::string integer_range_text(const KeyRule& rule) {
+  const auto [low, high] = integer_range(rule);
+  return is_bounded(rule) ? fmt::format(" in [{}, {}]", low, high) : "";
+}
+
+bool inside(const KeyRule& rule, std::int64_t x) {
+  const auto [low, high] = integer_range(rule);
+  return x >= low && x <= high;
 }
 
 // Length of the UTF-8 sequence that starts at s[i], 0 where none does.
@@ -231,14 +252,15 @@ void parse_value(const std::string& label, std::string_view text, const KeyRule&
 }
 
 std::string accepted(const KeyRule&, const bool&) { return "true or false"; }
-std::string accepted(const KeyRule& rule, const std::int64_t&) { return "an integer" + range(rule); }
+std::string accepted(const KeyRule& rule, const std::int64_t&) { return "an integer" + integer_range_text(rule); }
 std::string accepted(const KeyRule& rule, const double&) { return "a number" + range(rule); }
 std::string accepted(const KeyRule& rule, const std::string&) {
   if (rule.choices.empty()) return "text";
   return (rule.choices.size() == 1 ? "" : "one of ") + fmt::format("{}", fmt::join(rule.choices, ", "));
 }
 std::string accepted(const KeyRule& rule, const std::vector<std::int64_t>&) {
-  return "a list such as 64,64 or [] of at most " + std::to_string(kMaxListLength) + " integers" + range(rule);
+  return "a list such as 64,64 or [] of at most " + std::to_string(kMaxListLength) + " integers" +
+         integer_range_text(rule);
 }
 std::string accepted(const KeyRule&, const Interval&) { return "low,high with low <= high (inf and -inf are allowed)"; }
 

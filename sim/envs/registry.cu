@@ -4,6 +4,7 @@
 
 #include "sim/core/error.h"
 #include "sim/core/register.h"
+#include "sim/core/shell.h"
 #include "sim/core/value.h"
 #include "sim/envs/env_list.h"
 #include "sim/tasks/task_list.h"
@@ -55,7 +56,7 @@ const EnvEntry& find_environment(const std::string& name) {
     if (e.spec.name == name) return e;
     names.push_back(e.spec.name);
   }
-  throw Error("unknown task '" + name + "'" + suggestion(name, names) + "; see hotloop list");
+  throw Error("unknown task '" + name + "'" + suggestion(name, names) + "; see " + program_name() + " list");
 }
 
 EnvOptions resolve_options(const EnvEntry& entry, const EnvOptions& given) {

@@ -7,7 +7,8 @@ namespace hotloop {
 template <class R>
 struct HalfCheetah {
   using Real = R;
-  static constexpr const char *kName = "HalfCheetah-v5", *kModel = "half_cheetah.xml";
+  static constexpr const char *kName = "HalfCheetah-v5", *kModel = "half_cheetah.xml", *kType = "HalfCheetah",
+                              *kSource = "sim/tasks/half_cheetah.h";
   static constexpr int kNq = 9, kNv = 9, kNu = 6, kNbody = 8;
   static constexpr int kMaxEpisodeSteps = 1000;
   static constexpr double kRewardThreshold = 4800, kActionBound = 1;

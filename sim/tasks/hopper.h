@@ -7,7 +7,8 @@ namespace hotloop {
 template <class R>
 struct Hopper {
   using Real = R;
-  static constexpr const char *kName = "Hopper-v5", *kModel = "hopper.xml";
+  static constexpr const char *kName = "Hopper-v5", *kModel = "hopper.xml", *kType = "Hopper",
+                              *kSource = "sim/tasks/hopper.h";
   static constexpr int kNq = 6, kNv = 6, kNu = 3, kNbody = 5;
   static constexpr int kMaxEpisodeSteps = 1000;
   static constexpr double kRewardThreshold = 3800, kActionBound = 1;

@@ -7,7 +7,8 @@ namespace hotloop {
 template <class R>
 struct Humanoid {
   using Real = R;
-  static constexpr const char *kName = "Humanoid-v5", *kModel = "humanoid.xml";
+  static constexpr const char *kName = "Humanoid-v5", *kModel = "humanoid.xml", *kType = "Humanoid",
+                              *kSource = "sim/tasks/humanoid.h";
   static constexpr int kNq = 24, kNv = 23, kNu = 17, kNbody = 14;
   static constexpr int kMaxEpisodeSteps = 1000;
   static constexpr double kRewardThreshold = kNoThreshold, kActionBound = 0.4;

@@ -7,7 +7,8 @@ namespace hotloop {
 template <class R>
 struct HumanoidStandup {
   using Real = R;
-  static constexpr const char *kName = "HumanoidStandup-v5", *kModel = "humanoid_standup.xml";
+  static constexpr const char *kName = "HumanoidStandup-v5", *kModel = "humanoid_standup.xml",
+                              *kType = "HumanoidStandup", *kSource = "sim/tasks/humanoid_standup.h";
   static constexpr int kNq = 24, kNv = 23, kNu = 17, kNbody = 14;
   static constexpr int kMaxEpisodeSteps = 1000;
   static constexpr double kRewardThreshold = kNoThreshold, kActionBound = 0.4;

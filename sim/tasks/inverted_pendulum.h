@@ -7,7 +7,8 @@ namespace hotloop {
 template <class R>
 struct InvertedPendulum {
   using Real = R;
-  static constexpr const char *kName = "InvertedPendulum-v5", *kModel = "inverted_pendulum.xml";
+  static constexpr const char *kName = "InvertedPendulum-v5", *kModel = "inverted_pendulum.xml",
+                              *kType = "InvertedPendulum", *kSource = "sim/tasks/inverted_pendulum.h";
   static constexpr int kNq = 2, kNv = 2, kNu = 1, kNbody = 3;
   static constexpr int kMaxEpisodeSteps = 1000;
   static constexpr double kRewardThreshold = 950, kActionBound = 3;

@@ -7,7 +7,8 @@ namespace hotloop {
 template <class R>
 struct Reacher {
   using Real = R;
-  static constexpr const char *kName = "Reacher-v5", *kModel = "reacher.xml";
+  static constexpr const char *kName = "Reacher-v5", *kModel = "reacher.xml", *kType = "Reacher",
+                              *kSource = "sim/tasks/reacher.h";
   static constexpr int kNq = 4, kNv = 4, kNu = 2, kNbody = 5;
   static constexpr int kMaxEpisodeSteps = 50;
   static constexpr double kRewardThreshold = -3.75, kActionBound = 1;

@@ -7,7 +7,8 @@ namespace hotloop {
 template <class R>
 struct Swimmer {
   using Real = R;
-  static constexpr const char *kName = "Swimmer-v5", *kModel = "swimmer.xml";
+  static constexpr const char *kName = "Swimmer-v5", *kModel = "swimmer.xml", *kType = "Swimmer",
+                              *kSource = "sim/tasks/swimmer.h";
   static constexpr int kNq = 5, kNv = 5, kNu = 2, kNbody = 4;
   static constexpr int kMaxEpisodeSteps = 1000;
   static constexpr double kRewardThreshold = 360, kActionBound = 1;

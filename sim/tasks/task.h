@@ -50,7 +50,11 @@ constexpr Real infinity() {
   return static_cast<Real>(__builtin_huge_valf());
 }
 // Of tasks that name no reward at which they count as solved.
+#ifndef __CUDACC_RTC__
 inline constexpr double kNoThreshold = __builtin_nan("");
+#else
+inline constexpr double kNoThreshold = 0;  // nobody asks there, and the compiler has no NaN constant
+#endif
 
 // A body of the model, given by number or by name.
 struct BodyIndex {
@@ -150,7 +154,7 @@ SIM_HD Vec6<typename M::Real> external_force(const M& m, const W& w, int b) {
     const Real* contact = w.contact() + kContactStride * c;
     const Vec3<Real> normal = load3(contact + 4), tangent = load3(contact + 8);
     Vec3<Real> force = f[0] * normal;
-    if (m.pair_condim[pair] > 1)  // the tangents' rows are scaled by the friction coefficients
+    if (m.pair_condim[pair] > 1)  // the tangents' rows are scaled by their friction
       force = force + (contact[7] * f[1]) * tangent + (contact[11] * f[2]) * cross(normal, tangent);
     force = Real(sign) * force;
     sum = sum + Vec6<Real>{cross(load3(contact) - centre, force), force};

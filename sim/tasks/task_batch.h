@@ -1,9 +1,12 @@
-// Many worlds of one task on one device: one kernel an environment step. .cu files only.
+// Many worlds of one task on one device. On a GPU an environment step is one kernel, compiled at run time for the task
+// and its model.
 #pragma once
 #include <memory>
 
-#include "sim/core/launch.h"
 #include "sim/core/registry.h"
+#include "sim/core/thread_pool.h"
+#include "sim/mujoco/special_kernel.h"
+#include "sim/mujoco/specialize.h"
 #include "sim/tasks/task_host.h"
 #include "sim/tasks/task_op.h"
 
@@ -23,7 +26,9 @@ class TaskBatch final : public Batch {
             {},
             reinterpret_cast<float*>(words_),
             static_cast<int>(spec_.obs_dim()),
-            false} {}
+            false} {
+    if (config.device.is_cuda()) kernel_ = SpecialKernel::get(kernel_source(), config.device);
+  }
   void reset(const Exec& exec, float* observation, std::uint8_t*) override {
     StepIo io;
     io.observation = observation;
@@ -32,16 +37,35 @@ class TaskBatch final : public Batch {
   void step(const Exec& exec, const StepIo& io) override { launch(exec, io, false); }
 
  private:
+  static constexpr int kBound = dof_bound(T::kNv), kLanes = lanes_for(kBound);
+
+  std::size_t world_memory() const { return world_bytes<float>(op_.layout) + kTaskFlagBytes; }
+
+  SpecialKernelSource kernel_source() const {
+    const std::string includes = std::string("#include \"") + T::kSource + "\"\n#include \"sim/tasks/task_op.h\"\n";
+    const std::string type = std::string("TaskOp<") + T::kType + "<float>>";
+    return {special_kernel_code(includes, special_source(model_->data(), op_.layout), type, kLanes, model_->data().row,
+                                world_memory()),
+            T::kName};
+  }
+
   void launch(const Exec& exec, const StepIo& io, bool first) {
     op_.io = io;
     op_.first = first;
-    parallel_warps<lanes_for(TaskOp<T>::kBound)>(exec, num_envs(), world_bytes<float>(op_.layout) + kTaskFlagBytes,
-                                                 op_);
+    if (exec.device.is_cuda()) {
+      kernel_->launch(exec, num_envs(), kLanes, world_memory(), op_);
+      return;
+    }
+    const TaskOp<T> op = op_;
+    serial_worlds(exec, num_envs(), world_memory(), [&](std::int64_t world, std::byte* memory) {
+      op.template run<kBound>(SerialGroup<kLanes>{}, world, memory, op.model, op.layout);
+    });
   }
 
   std::shared_ptr<const LoadedModel> model_;
   ModelMemory<float> memory_;
   TaskOp<T> op_;
+  std::shared_ptr<const SpecialKernel> kernel_;
 };
 
 template <class T>

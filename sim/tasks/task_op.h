@@ -11,10 +11,9 @@ namespace hotloop {
 // Bytes of shared memory behind the working set: what one lane tells the others.
 inline constexpr int kTaskFlagBytes = 16;
 
+// Passed by value into the kernel.
 template <class T>
 struct TaskOp {
-  static constexpr int kBound = dof_bound(T::kNv);
-  static constexpr int kMinBlocks = min_blocks(kBound);
   using Memory = typename T::Memory;
 
   // State of a world in global memory, [world][word]: qpos, qvel, qacc_warmstart, memory.
@@ -30,16 +29,11 @@ struct TaskOp {
   int obs_dim;
   bool first;  // reset of the whole batch instead of a step
 
-  template <class G>
-  SIM_HD void operator()(const G& g, std::int64_t world, std::byte* bytes) const {
-    run(g, model, layout, world, bytes);
-  }
-
-  // m, at: the model and the layout, as they are here or specialised to constants.
-  template <class G, class M, class Layout>
-  SIM_HD void run(const G& g, const M& m, const Layout& at, std::int64_t world, void* bytes) const {
+  // m, at: `model` and `layout`, or the same specialised to constants. N: bound on the dofs.
+  template <int N, class G, class M, class Layout>
+  SIM_HD void run(const G& g, std::int64_t world, void* bytes, const M& m, const Layout& at) const {
     const World<float, Layout> w{static_cast<float*>(bytes), at, static_cast<int>(world)};
-    int* ended = reinterpret_cast<int*>(w.reals + at.reals);
+    int* ended = static_cast<int*>(bytes) + at.reals;
     Memory memory = {};
     if (first) {
       g.once([&] { view.open(world); });
@@ -52,7 +46,7 @@ struct TaskOp {
     bool fresh = first;
 #pragma unroll 1
     for (int k = 0;; ++k) {
-      forward<kBound>(g, m, w, T::kForces && (fresh || k == last));
+      forward<N>(g, m, w, T::kForces && (fresh || k == last));
       bool finite = true;
       TaskResult<float> result = {0.0f, false};
       if (fresh) {
@@ -61,7 +55,7 @@ struct TaskOp {
         g.once([&] { w.counts()[kContacts] = 0; });
         T::begin(g, m, w, options, memory);
       } else {
-        integrate<kBound>(g, m, w, k % stages);
+        integrate<N>(g, m, w, k % stages);
         if (k < last) continue;
         float terms[T::kTerms];
         result = T::result(g, m, w, options, memory, terms);

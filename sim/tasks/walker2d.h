@@ -7,7 +7,8 @@ namespace hotloop {
 template <class R>
 struct Walker2d {
   using Real = R;
-  static constexpr const char *kName = "Walker2d-v5", *kModel = "walker2d.xml";
+  static constexpr const char *kName = "Walker2d-v5", *kModel = "walker2d.xml", *kType = "Walker2d",
+                              *kSource = "sim/tasks/walker2d.h";
   static constexpr int kNq = 9, kNv = 9, kNu = 6, kNbody = 8;
   static constexpr int kMaxEpisodeSteps = 1000;
   static constexpr double kRewardThreshold = kNoThreshold, kActionBound = 1;

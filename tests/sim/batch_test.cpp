@@ -18,32 +18,19 @@ namespace {
 class Runner {
  public:
   Runner(const EnvEntry& entry, BatchConfig config, int threads)
-      : config_(config), pool_(threads), stream_(config.device), exec_{config.device, stream_.get(), &pool_} {
-    batch_ = entry.make(config);
-    const auto n = static_cast<std::size_t>(config.num_envs);
-    const auto obs = static_cast<std::size_t>(batch_->spec().obs_dim());
+      : config_(config),
+        pool_(threads),
+        stream_(config.device),
+        exec_{config.device, stream_.get(), &pool_},
+        batch_(entry.make(config)),
+        buffers_(entry.spec, config.num_envs, config.device) {
     actions_ = std::make_unique<RandomActions>(batch_->spec().action, config.num_envs, config.device, config.seed);
-    action_ = Memory(config.device, n * static_cast<std::size_t>(batch_->spec().action.dim()) * 8);
-    observation_ = Buffer<float>(config.device, n * obs);
-    final_ = Buffer<float>(config.device, n * obs);
-    reward_ = Buffer<float>(config.device, n);
-    terminated_ = Buffer<std::uint8_t>(config.device, n);
-    truncated_ = Buffer<std::uint8_t>(config.device, n);
-    mask_ = Buffer<std::uint8_t>(config.device, n * static_cast<std::size_t>(batch_->spec().action.num_choices() + 1));
     stats_ = Buffer<EpisodeStats>(config.device, 1);
-    batch_->reset(exec_, observation_.data(), mask_.data());
+    batch_->reset(exec_, buffers_.observation.data(), buffers_.action_mask.data());
   }
   void step() {
-    actions_->fill(exec_, step_++, action_.data());
-    StepIo io;
-    io.action = action_.data();
-    io.observation = observation_.data();
-    io.reward = reward_.data();
-    io.terminated = terminated_.data();
-    io.truncated = truncated_.data();
-    io.final_observation = final_.data();
-    io.action_mask = mask_.data();
-    batch_->step(exec_, io);
+    actions_->fill(exec_, step_++, buffers_.action.data());
+    batch_->step(exec_, buffers_.io());
   }
   template <class T>
   std::vector<T> host(const Buffer<T>& b) {
@@ -52,12 +39,12 @@ class Runner {
     synchronize(exec_);
     return out;
   }
-  std::vector<float> observation() { return host(observation_); }
-  std::vector<float> final_observation() { return host(final_); }
-  std::vector<float> reward() { return host(reward_); }
-  std::vector<std::uint8_t> terminated() { return host(terminated_); }
-  std::vector<std::uint8_t> truncated() { return host(truncated_); }
-  std::vector<std::uint8_t> mask() { return host(mask_); }
+  std::vector<float> observation() { return host(buffers_.observation); }
+  std::vector<float> final_observation() { return host(buffers_.final_observation); }
+  std::vector<float> reward() { return host(buffers_.reward); }
+  std::vector<std::uint8_t> terminated() { return host(buffers_.terminated); }
+  std::vector<std::uint8_t> truncated() { return host(buffers_.truncated); }
+  std::vector<std::uint8_t> mask() { return host(buffers_.action_mask); }
   EpisodeStats collect() {
     batch_->collect(exec_, stats_.data());
     return host(stats_)[0];
@@ -76,10 +63,8 @@ class Runner {
   StreamHandle stream_;
   Exec exec_;
   std::unique_ptr<Batch> batch_;
+  StepBuffers buffers_;
   std::unique_ptr<RandomActions> actions_;
-  Memory action_;
-  Buffer<float> observation_, final_, reward_;
-  Buffer<std::uint8_t> terminated_, truncated_, mask_;
   Buffer<EpisodeStats> stats_;
   std::uint64_t step_ = 0;
 };
