@@ -3,7 +3,7 @@
 // episode.
 #pragma once
 #include "sim/core/book.h"
-#include "sim/mujoco/model_step.h"
+#include "sim/mujoco/step.h"
 #include "sim/tasks/task.h"
 
 namespace hotloop {
