@@ -66,23 +66,29 @@ Json entry_json(const EnvEntry& entry) {
           {"options", options_json(entry.options)}};
 }
 
-std::string entry_text(const EnvEntry& entry) {
+std::string entry_text(const EnvEntry& entry, bool with_options) {
   const EnvSpec& spec = entry.spec;
   std::string text = fmt::format("{}\n  observation  {}\n  action       {}{}\n  time limit   {} steps\n", spec.name,
                                  bounds_text(spec.observation.low, spec.observation.high), action_text(spec.action),
                                  spec.has_action_mask ? ", masked" : "", spec.max_episode_steps);
   if (std::isfinite(spec.reward_threshold)) text += fmt::format("  solved at    {}\n", spec.reward_threshold);
+  if (!with_options) {
+    const std::size_t count = entry.options.size();
+    return count == 0 ? text : text + fmt::format("  options      {}, see hotloop list {}\n", count, spec.name);
+  }
   for (const EnvOptionInfo& o : entry.options)
-    text += fmt::format("  --env.{:<42} {} (default {})\n", o.key, o.help, o.preset);
+    text += fmt::format("  --env.{} {}\n      {}; {}\n", o.key, o.preset, o.help, o.accepted);
   return text;
 }
 
-int list(bool json) {
+int list(const std::string& task, bool json) {
+  if (!task.empty()) find_environment(task);
   Json all = Json::array();
   std::string text;
   for (const EnvEntry& entry : environments()) {
+    if (!task.empty() && entry.spec.name != task) continue;
     all.push_back(entry_json(entry));
-    text += entry_text(entry);
+    text += entry_text(entry, !task.empty());
   }
   write_output(json ? all.dump(2) + "\n" : text);
   return 0;
@@ -93,8 +99,10 @@ int list(bool json) {
 void add_list(Cli& cli) {
   CLI::App* command = add_command(cli, "list", "List the tasks with their spaces, limits and options");
   auto json = std::make_shared<bool>(false);
+  auto task = std::make_shared<std::string>();
+  command->add_option("TASK", *task, "this task only, with its options");
   command->add_flag("--json", *json, "print a JSON array");
-  command->callback([&cli, json] { cli.action = [json] { return list(*json); }; });
+  command->callback([&cli, json, task] { cli.action = [json, task] { return list(*task, *json); }; });
 }
 
 }  // namespace hotloop

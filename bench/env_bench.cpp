@@ -76,8 +76,9 @@ class EnvLoop {
 };
 
 BenchResult measure(const EnvEntry& entry, const Exec& exec, std::int64_t num_envs, const EnvBenchOptions& options) {
+  const int light = exec.device.is_cuda() ? 32 : 25, heavy = exec.device.is_cuda() ? 23 : 15;
   const std::int64_t wanted =
-      options.window_steps > 0 ? options.window_steps : std::int64_t{1} << (exec.device.is_cuda() ? 32 : 25);
+      options.window_steps > 0 ? options.window_steps : std::int64_t{1} << (entry.model.empty() ? light : heavy);
   const std::int64_t replays = std::max<std::int64_t>(1, wanted / (num_envs * kStepsPerReplay));
   EnvLoop loop(entry, exec, num_envs, options.seed);
   loop.run(replays);
@@ -105,15 +106,17 @@ std::vector<BenchResult> bench_env(const EnvBenchOptions& options) {
   for (const std::string& task : options.tasks) entries.push_back(&find_environment(task));
   if (entries.empty())
     for (const EnvEntry& entry : environments()) entries.push_back(&entry);
-  std::vector<std::int64_t> sizes = options.num_envs;
-  if (sizes.empty()) sizes.push_back(options.device.is_cuda() ? 1 << 20 : 4096);
-
+  const auto sizes = [&](const EnvEntry& entry) -> std::vector<std::int64_t> {
+    if (!options.num_envs.empty()) return options.num_envs;
+    if (!entry.model.empty()) return {options.device.is_cuda() ? 1 << 14 : 512};
+    return {options.device.is_cuda() ? 1 << 20 : 4096};
+  };
   ThreadPool pool(options.device.is_cuda() ? 1 : options.threads);
   const StreamHandle stream(options.device);
   const Exec exec{options.device, stream.get(), &pool};
   std::vector<BenchResult> results;
   for (const EnvEntry* entry : entries)
-    for (const std::int64_t num_envs : sizes) results.push_back(measure(*entry, exec, num_envs, options));
+    for (const std::int64_t num_envs : sizes(*entry)) results.push_back(measure(*entry, exec, num_envs, options));
   return results;
 }
 

@@ -16,11 +16,11 @@ struct BenchResult {
 
 struct EnvBenchOptions {
   std::vector<std::string> tasks;      // empty: every registered environment
-  std::vector<std::int64_t> num_envs;  // empty: 4096 on the CPU, 2^20 on a GPU
+  std::vector<std::int64_t> num_envs;  // empty: 4096 on the CPU, 2^20 on a GPU; tasks on models 512, 2^14
   Device device;
   int threads = 0;  // CPU: 0 = one per core
   int windows = 5;
-  std::int64_t window_steps = 0;  // environment steps of a window; 0: 2^25 on the CPU, 2^32 on a GPU
+  std::int64_t window_steps = 0;  // environment steps of a window; 0: 2^25 on the CPU, 2^32 on a GPU; models 2^15, 2^23
   std::uint64_t seed = 1;
 };
 

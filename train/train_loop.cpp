@@ -77,7 +77,7 @@ class TrainRun {
   double last_return_ = ProgressState::kUnknown, last_length_ = ProgressState::kUnknown;
   double host_seconds_ = 0, evaluation_seconds_ = 0;
   std::int64_t host_iterations_ = 0;
-  bool quiet_;
+  bool quiet_, overflow_reported_ = false;
   Clock::time_point start_ = Clock::now();
 };
 
@@ -141,6 +141,14 @@ void TrainRun::deliver(const IterationMetrics& m) {
   if (m.skipped_updates > 0 && !quiet_)
     progress_.message(fmt::format("iteration {}: {} updates left out, their gradient was not finite", m.iteration,
                                   m.skipped_updates));
+  if (m.episodes.overflows > 0 && !overflow_reported_) {
+    overflow_reported_ = true;
+    if (!quiet_)
+      progress_.message(
+          fmt::format("iteration {}: {} steps had more contacts or constraint rows than a world has room "
+                      "for, the rest exerted no force (reported once)",
+                      m.iteration, m.episodes.overflows));
+  }
   if (m.iteration % config_.log_interval == 0 || m.iteration == total_iterations_) write_row(m);
   if (quiet_) return;
   ProgressState state;

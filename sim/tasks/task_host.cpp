@@ -61,7 +61,7 @@ std::string option_label(const EnvOption& option) { return option.label.empty() 
 void refuse_option(const EnvOption& option, const char* task, const std::vector<std::string>& known) {
   const std::string near = nearest(option.key, known);
   throw Error(option_label(option) + ": " + task + " has no such option" +
-              (near.empty() ? "; see hotloop list" : " (did you mean 'env." + near + "'?)"));
+              (near.empty() ? std::string("; see hotloop list ") + task : " (did you mean 'env." + near + "'?)"));
 }
 
 int find_body(const EnvOption& option, const ModelData& model) {

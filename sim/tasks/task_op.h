@@ -44,6 +44,7 @@ struct TaskOp {
     g.once([&] { w.counts()[kStatus] = 0; });
     const int stages = stages_of(m), last = options.frame_skip * stages - 1;
     bool fresh = first;
+#pragma unroll 1
     for (int k = 0;; ++k) {
       forward<N>(g, m, w, T::kForces && (fresh || k == last));
       bool finite = true;

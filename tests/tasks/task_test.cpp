@@ -1,15 +1,9 @@
-// The tasks on models against single steps of Gymnasium's environments (tests/golden/gymnasium_mujoco, made by
-// make_gymnasium_golden.py, which says what is in the files).
+// The tasks on models, in double precision, against single steps of Gymnasium's environments: states, observations,
+// every term of the reward, terminations, also with other options. batch_golden_test.cpp does it in single precision.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <vector>
+#include <memory>
 
-#include "data/safetensors.h"
-#include "sim/core/registry.h"
 #include "sim/mujoco/step.h"
 #include "sim/tasks/ant.h"
 #include "sim/tasks/half_cheetah.h"
@@ -23,46 +17,10 @@
 #include "sim/tasks/swimmer.h"
 #include "sim/tasks/task_host.h"
 #include "sim/tasks/walker2d.h"
+#include "tests/tasks/golden.h"
 
 namespace hotloop {
 namespace {
-
-Safetensors golden(const char* task) {
-  return Safetensors::read(std::string(HOTLOOP_SOURCE_DIR "/tests/golden/gymnasium_mujoco/") + task + ".safetensors",
-                           {.require_checksum = false});
-}
-
-// The options of a variant, as a user would write them.
-EnvOptions variant_options(const Safetensors& file, std::size_t variant) {
-  EnvOptions options;
-  const auto all = nlohmann::json::parse(file.metadata_value("variants"));
-  for (const auto& [key, value] : all.at(variant).items())
-    options.push_back({key, value.is_string() ? value.get<std::string>() : value.dump()});
-  return options;
-}
-
-std::size_t num_variants(const Safetensors& file) {
-  return nlohmann::json::parse(file.metadata_value("variants")).size();
-}
-
-// A table of rows.
-struct Column {
-  std::vector<double> values;
-  std::size_t width = 0;
-  const double* row(std::size_t r) const { return &values[r * width]; }
-};
-
-Column column(const Safetensors& file, const std::string& name) {
-  const NamedTensor& t = file.get(name);
-  Column c;
-  if (t.dtype == DType::f64) c.values = file.values<double>(name);
-  if (t.dtype == DType::f32)
-    for (const float x : file.values<float>(name)) c.values.push_back(x);
-  if (t.dtype == DType::boolean)
-    for (const std::byte x : t.bytes) c.values.push_back(static_cast<double>(x));
-  c.width = c.values.size() / static_cast<std::size_t>(t.shape[0]);
-  return c;
-}
 
 // Compiled once for all tasks: the stages are inlined wherever they are called.
 template <int N, class Real>
@@ -85,7 +43,7 @@ class TaskWorld {
       : loaded_(load_task_model(task_sizes<T>())),
         memory_(loaded_->data(), Device{}),
         layout_(make_layout(loaded_->data(), T::kKeep)),
-        reals_(static_cast<std::size_t>(layout_.reals) + 2),
+        reals_(static_cast<std::size_t>(layout_.reals) + 4),
         options_(read_options<T>(options, &loaded_->data())),
         w_{aligned(), layout_, 0},
         observation_(static_cast<std::size_t>(T::obs_dim(options_))) {}
@@ -132,7 +90,7 @@ class TaskWorld {
   const Model<Real>& m() const { return memory_.view(); }
   Real* aligned() {
     void* p = reals_.data();
-    std::size_t space = (reals_.size()) * sizeof(Real);
+    std::size_t space = reals_.size() * sizeof(Real);
     return static_cast<Real*>(std::align(16, sizeof(Real), p, space));
   }
   void observe() {
@@ -156,64 +114,43 @@ class TaskWorld {
   Real terms_[T::kTerms] = {};
 };
 
-// Largest difference of n numbers.
-template <class A>
-double distance(const A* a, const double* b, std::size_t n) {
-  double most = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double d = std::abs(static_cast<double>(a[i]) - b[i]);
-    most = d <= most ? most : d;  // NaN counts
-  }
-  return most;
-}
-double scale(const double* b, std::size_t n) {
-  double most = 1;
-  for (std::size_t i = 0; i < n; ++i) most = std::max(most, std::abs(b[i]));
-  return most;
-}
-
 // Does the step reward what lies between two evaluations of forces, rather than two states?
 template <class T>
 constexpr bool kIsStale = std::is_same_v<T, Ant<typename T::Real>> || std::is_same_v<T, Humanoid<typename T::Real>>;
 
-// floor(row): what rounding of the inputs alone changes, by quantity; relative: the tolerance of everything else.
+constexpr double kRelative = 1e-7;
+
 template <class T>
-void check_steps(const Safetensors& file, const std::string& prefix, const EnvOptions& options, double relative) {
+void check_steps(const Safetensors& file, const std::string& prefix, const EnvOptions& options) {
   TaskWorld<T> world(options);
   const auto col = [&](const std::string& name) { return column(file, prefix + name); };
   const Column qpos = col("qpos"), qvel = col("qvel"), warm = col("qacc_warmstart"), action = col("action"),
                observation = col("observation"), reward = col("reward"), terminated = col("terminated"),
                next_qpos = col("next_qpos"), next_qvel = col("next_qvel");
-  const bool is_float = std::is_same_v<typename T::Real, float>;
-  std::map<std::string, Column> floors;
-  for (const char* name : {"qpos", "qvel", "observation", "reward"})
-    if (is_float && prefix.empty()) floors[name] = column(file, std::string("sensitivity/") + name);
   ASSERT_EQ(observation.width, world.observation().size());
   for (std::size_t r = 0; r < reward.values.size(); ++r) {
     SCOPED_TRACE(std::string(T::kName) + " " + prefix + "row " + std::to_string(r));
-    const auto floor = [&](const char* name) { return floors.empty() ? 0.0 : 4 * floors[name].values[r]; };
     world.set(qpos.row(r), qvel.row(r), warm.row(r));
-    world.carry(static_cast<typename T::Real>(kIsStale<T> ? col("stale_xy").row(r)[0] : qpos.row(r)[0]));
+    world.carry(kIsStale<T> ? col("stale_xy").row(r)[0] : qpos.row(r)[0]);
     world.step(action.row(r));
-    const auto near = [&](const char* what, auto* ours, const double* theirs, std::size_t n, double extra) {
-      EXPECT_LE(distance(ours, theirs, n), relative * scale(theirs, n) + extra) << what;
+    const auto near = [&](const char* what, auto* ours, const double* theirs, std::size_t n) {
+      EXPECT_LE(distance(ours, theirs, n), kRelative * scale(theirs, n)) << what;
     };
-    near("qpos", world.world().qpos(), next_qpos.row(r), next_qpos.width, floor("qpos"));
-    near("qvel", world.world().qvel(), next_qvel.row(r), next_qvel.width, floor("qvel"));
-    near("observation", world.observation().data(), observation.row(r), observation.width, floor("observation"));
-    near("reward", &world.result().reward, reward.row(r), 1, floor("reward"));
+    near("qpos", world.world().qpos(), next_qpos.row(r), next_qpos.width);
+    near("qvel", world.world().qvel(), next_qvel.row(r), next_qvel.width);
+    near("observation", world.observation().data(), observation.row(r), observation.width);
+    near("reward", &world.result().reward, reward.row(r), 1);
     for (int k = 0; k < T::kTerms; ++k)
-      near(T::kTermNames[k], world.terms() + k, col(std::string("info/") + T::kTermNames[k]).row(r), 1,
-           floor("reward"));
+      near(T::kTermNames[k], world.terms() + k, col(std::string("info/") + T::kTermNames[k]).row(r), 1);
     EXPECT_EQ(world.result().terminated ? 1.0 : 0.0, terminated.row(r)[0]);
     if (kIsStale<T>) {
-      EXPECT_NEAR(world.carried(), col("next_stale_xy").row(r)[0], relative + floor("qpos"));
+      EXPECT_NEAR(world.carried(), col("next_stale_xy").row(r)[0], kRelative);
     }
   }
 }
 
 template <class T>
-void check_resets(const Safetensors& file, double relative) {
+void check_resets(const Safetensors& file) {
   TaskWorld<T> world({});
   const Column qpos = column(file, "reset/qpos"), qvel = column(file, "reset/qvel"),
                warm = column(file, "reset/qacc_warmstart"), observation = column(file, "reset/observation");
@@ -222,62 +159,35 @@ void check_resets(const Safetensors& file, double relative) {
     world.set(qpos.row(r), qvel.row(r), nullptr);
     world.begin();
     EXPECT_LE(distance(world.observation().data(), observation.row(r), observation.width),
-              relative * scale(observation.row(r), observation.width));
+              kRelative * scale(observation.row(r), observation.width));
     EXPECT_LE(distance(world.world().qacc_warmstart(), warm.row(r), warm.width),
-              10 * relative * scale(warm.row(r), warm.width));
+              10 * kRelative * scale(warm.row(r), warm.width));
   }
 }
 
-template <class Pair>
+template <class T>
 class TaskTest : public testing::Test {};
-
-template <template <class> class Task>
-struct Both {
-  using Float = Task<float>;
-  using Double = Task<double>;
-};
-using Tasks =
-    testing::Types<Both<InvertedPendulum>, Both<InvertedDoublePendulum>, Both<Reacher>, Both<Pusher>, Both<Swimmer>,
-                   Both<HalfCheetah>, Both<Hopper>, Both<Walker2d>, Both<Ant>, Both<Humanoid>, Both<HumanoidStandup>>;
+using Tasks = testing::Types<InvertedPendulum<double>, InvertedDoublePendulum<double>, Reacher<double>, Pusher<double>,
+                             Swimmer<double>, HalfCheetah<double>, Hopper<double>, Walker2d<double>, Ant<double>,
+                             Humanoid<double>, HumanoidStandup<double>>;
 struct TaskNames {
-  template <class Pair>
+  template <class T>
   static std::string GetName(int) {
-    const std::string name = Pair::Float::kName;
+    const std::string name = T::kName;
     return name.substr(0, name.find('-'));
   }
 };
 TYPED_TEST_SUITE(TaskTest, Tasks, TaskNames);
 
-TYPED_TEST(TaskTest, StepsAreGymnasiums) {
-  const Safetensors file = golden(TypeParam::Double::kName);
-  check_steps<typename TypeParam::Double>(file, "", {}, 1e-7);
-  check_steps<typename TypeParam::Float>(file, "", {}, 1e-4);
-}
+TYPED_TEST(TaskTest, StepsAreGymnasiums) { check_steps<TypeParam>(golden(TypeParam::kName), "", {}); }
 
 TYPED_TEST(TaskTest, StepsWithOtherOptionsAreGymnasiums) {
-  const Safetensors file = golden(TypeParam::Double::kName);
-  for (std::size_t k = 0; k < num_variants(file); ++k) {
-    const std::string prefix = "variant" + std::to_string(k) + "/";
-    check_steps<typename TypeParam::Double>(file, prefix, variant_options(file, k), 1e-7);
-  }
+  const Safetensors file = golden(TypeParam::kName);
+  for (std::size_t k = 0; k < num_variants(file); ++k)
+    check_steps<TypeParam>(file, "variant" + std::to_string(k) + "/", variant_options(file, k));
 }
 
-TYPED_TEST(TaskTest, ResetsAreGymnasiums) {
-  const Safetensors file = golden(TypeParam::Double::kName);
-  check_resets<typename TypeParam::Double>(file, 1e-7);
-  check_resets<typename TypeParam::Float>(file, 1e-3);
-}
-
-TYPED_TEST(TaskTest, SpacesAndLimitsAreGymnasiums) {
-  using T = typename TypeParam::Double;
-  const Safetensors file = golden(T::kName);
-  const EnvSpec& spec = find_environment(T::kName).spec;
-  EXPECT_EQ(spec.action.low, file.values<float>("action_low"));
-  EXPECT_EQ(spec.action.high, file.values<float>("action_high"));
-  EXPECT_EQ(spec.obs_dim(), file.get("observation").shape[1]);
-  EXPECT_EQ(std::to_string(spec.max_episode_steps), file.metadata_value("max_episode_steps"));
-  EXPECT_EQ(std::to_string(typename T::Options().frame_skip), file.metadata_value("frame_skip"));
-}
+TYPED_TEST(TaskTest, ResetsAreGymnasiums) { check_resets<TypeParam>(golden(TypeParam::kName)); }
 
 }  // namespace
 }  // namespace hotloop
