@@ -119,12 +119,14 @@ Snapshot snapshot(Stepper<Real>& stepper) {
   assign(s.values[kQfrcActuator], w.qfrc_actuator(), m.nv);
   for (int c = 0; c < w.counts()[kContacts]; ++c) {
     const int pair = w.con_pair()[c];
-    s.contacts.push_back({m.pair_geom1[pair], m.pair_geom2[pair], static_cast<double>(w.con_dist()[c]),
+    const Real* contact = w.contact() + kContactStride * c;
+    s.contacts.push_back({m.pair_geom1[pair], m.pair_geom2[pair], static_cast<double>(contact[3]),
                           static_cast<double>(m.pair_margin[pair])});
+    append(s.values[kContactPos], contact, 3);
+    append(s.values[kContactDist], contact + 3, 1);
+    append(s.values[kContactFrame], contact + 4, 3);
+    append(s.values[kContactFrame], contact + 8, 3);
   }
-  assign(s.values[kContactDist], w.con_dist(), w.counts()[kContacts]);
-  assign(s.values[kContactPos], w.con_pos(), 3 * w.counts()[kContacts]);
-  assign(s.values[kContactFrame], w.con_frame(), 6 * w.counts()[kContacts]);
   assign(s.values[kQacc], w.qacc(), m.nv);
   assign(s.values[kQfrcConstraint], w.qfrc_constraint(), m.nv);
   s.rows = stepper.constraint_rows();

@@ -25,8 +25,7 @@ Stepper<Real>::Stepper(const ModelData& data)
     : memory_(data, Device{}),
       model_(memory_.view()),
       layout_(make_layout(data, kKeepAll)),
-      reals_(static_cast<std::size_t>(layout_.reals) + 4),
-      ints_(static_cast<std::size_t>(layout_.ints) + 4) {}
+      reals_(static_cast<std::size_t>(layout_.reals) + 4) {}
 
 template <class Real>
 void Stepper<Real>::forward() {
@@ -50,11 +49,7 @@ void Stepper<Real>::set_state(const double* qpos, const double* qvel, const doub
 
 template <class Real>
 int Stepper<Real>::constraint_rows() {
-  const World<Real> w = world();
-  int rows = 0;
-  for (int b = 0; b < w.counts()[kBlocks]; ++b)
-    rows += static_cast<BlockKind>(w.block_kind()[b]) == BlockKind::pyramid ? 4 : 1;
-  return rows;
+  return world().counts()[kScalars];
 }
 
 template class Stepper<float>;

@@ -14,7 +14,7 @@ class Stepper {
   explicit Stepper(const ModelData& data);
   // Options may be changed between steps; sizes may not.
   Model<Real>& model() { return model_; }
-  World<Real> world() { return {reals_.data(), ints_.data(), layout_, 0}; }
+  World<Real> world() { return {reals_.data(), layout_, 0}; }
   void forward();
   void step();
 
@@ -28,7 +28,6 @@ class Stepper {
   Model<Real> model_;
   WorldLayout layout_;
   std::vector<Real> reals_;
-  std::vector<int> ints_;
 };
 
 // The same model with every real number off by a random error, at most `relative`.
