@@ -61,9 +61,9 @@ struct SerialGroup {
       if (f(i)) return true;
     return false;
   }
-  // make(i) gives an item with a member `count` in [0, 15]; emit(i, item, first) follows, where `first` is the sum of
-  // the counts before i. Returns the sum of all counts.
-  template <class Make, class Emit>
+  // make(i) gives an item with a member `count` in [0, 2^Bits); emit(i, item, first) follows, where `first` is the sum
+  // of the counts before i. Returns the sum of all counts.
+  template <int Bits, class Make, class Emit>
   SIM_HD int append(int n, Make make, Emit emit) const {
     int total = 0;
     for (int i = 0; i < n; ++i) {
@@ -112,6 +112,7 @@ struct DeviceGroup {
   }
   template <class F>
   __device__ __forceinline__ void for_each(int n, F f) const {
+#pragma unroll 1  // code size: a step's instructions hardly fit the caches
     for (int i = lane; i < n; i += L) f(i);
     sync();
   }
@@ -138,6 +139,7 @@ struct DeviceGroup {
   __device__ __forceinline__ T reduce(int n, F f) const {
     static_assert(L <= 32);
     T total{};
+#pragma unroll 1
     for (int i = lane; i < n; i += L) total = total + f(i);
 #pragma unroll
     for (int half = L / 2; half > 0; half /= 2) total = total + shuffle_xor(mask(), total, half);
@@ -147,22 +149,24 @@ struct DeviceGroup {
   __device__ __forceinline__ bool any(int n, F f) const {
     static_assert(L <= 32);
     bool found = false;
+#pragma unroll 1
     for (int i = lane; i < n; i += L) found = found || f(i);
     return __any_sync(mask(), found);
   }
-  template <class Make, class Emit>
+  template <int Bits, class Make, class Emit>
   __device__ __forceinline__ int append(int n, Make make, Emit emit) const {
     static_assert(L <= 32);
     const unsigned shift = threadIdx.x % 32 / L * L;
     const unsigned before = (1u << lane) - 1u;
     int total = 0;
+#pragma unroll 1
     for (int start = 0; start < n; start += L) {
       const int i = start + lane;
       auto item = make(i < n ? i : n - 1);  // a lane beyond the end repeats the last index and drops the result
       if (i >= n) item.count = 0;
       int first = total;
 #pragma unroll
-      for (int bit = 0; bit < 4; ++bit) {
+      for (int bit = 0; bit < Bits; ++bit) {
         const unsigned set = __ballot_sync(mask(), (item.count >> bit & 1) != 0) >> shift;
         const unsigned own = L < 32 ? set & ((1u << (L & 31)) - 1u) : set;
         first += __popc(own & before) << bit;
@@ -178,6 +182,7 @@ struct DeviceGroup {
     if (tree.n <= L) {  // pointer doubling: every node at once, log2(depth) rounds
       const int i = lane < tree.n ? lane : tree.n - 1;
       auto value = load(i);
+#pragma unroll 1
       for (int r = 0; r < tree.rounds; ++r) {
         const int from = tree.jump[r * tree.n + i];
         const auto above = load(from >= 0 ? from : i);

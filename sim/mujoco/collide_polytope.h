@@ -206,24 +206,34 @@ SIM_HD void box_box(const Geom<Real>& a, const Geom<Real>& b, Real margin, Found
 }
 
 // Calls found(ContactPoint) for each contact, in MuJoCo's order; none for kinds of other files. Nothing is kept in
-// memory: a kernel can write contacts where they belong.
+// memory: a kernel can write contacts where they belong. kinds: bit set of the kinds that occur; where it is a constant
+// the others take no code.
 template <class Real, class Found>
-SIM_HD void touch_polytope(PairKind kind, const Geom<Real>& a, const Geom<Real>& b, Real margin, Found found) {
+SIM_HD void touch_polytope(PairKind kind, const Geom<Real>& a, const Geom<Real>& b, Real margin, Found found,
+                           int kinds = -1) {
+  const auto occurs = [&](PairKind k) { return (kinds >> static_cast<int>(k) & 1) != 0; };
   switch (kind) {
     case PairKind::plane_cylinder:
-      return plane_cylinder(a, b, margin, found);
+      if (occurs(PairKind::plane_cylinder)) plane_cylinder(a, b, margin, found);
+      return;
     case PairKind::plane_box:
-      return plane_box(a, b, margin, found);
+      if (occurs(PairKind::plane_box)) plane_box(a, b, margin, found);
+      return;
     case PairKind::sphere_cylinder:
-      return sphere_cylinder(a, b, margin, found);
+      if (occurs(PairKind::sphere_cylinder)) sphere_cylinder(a, b, margin, found);
+      return;
     case PairKind::sphere_box:
-      return sphere_box(a, b, margin, found);
+      if (occurs(PairKind::sphere_box)) sphere_box(a, b, margin, found);
+      return;
     case PairKind::capsule_cylinder:
-      return capsule_cylinder(a, b, margin, found);
+      if (occurs(PairKind::capsule_cylinder)) capsule_cylinder(a, b, margin, found);
+      return;
     case PairKind::capsule_box:
-      return capsule_box(a, b, margin, found);
+      if (occurs(PairKind::capsule_box)) capsule_box(a, b, margin, found);
+      return;
     case PairKind::box_box:
-      return box_box(a, b, margin, found);
+      if (occurs(PairKind::box_box)) box_box(a, b, margin, found);
+      return;
     default:
       return;
   }
@@ -233,6 +243,18 @@ template <class Real>
 SIM_HD Contacts<Real, 8> collide_polytope(PairKind kind, const Geom<Real>& a, const Geom<Real>& b, Real margin) {
   Contacts<Real, 8> contacts;
   touch_polytope(kind, a, b, margin, [&](const ContactPoint<Real>& point) { append(contacts, point); });
+  return contacts;
+}
+
+// All pairs.
+template <class Real>
+SIM_HD Contacts<Real, 8> collide_any(int kinds, PairKind kind, const Geom<Real>& a, const Geom<Real>& b, Real margin) {
+  Contacts<Real, 8> contacts;
+  const Contacts<Real, 2> round = collide_round(kind, a, b, margin);
+  if (round.count > 0) append(contacts, round.at[0]);
+  if (round.count > 1) append(contacts, round.at[1]);
+  touch_polytope(
+      kind, a, b, margin, [&](const ContactPoint<Real>& point) { append(contacts, point); }, kinds);
   return contacts;
 }
 

@@ -30,36 +30,27 @@ SIM_HD Geom<typename M::Real> geom_of(const M& m, const W& w, int i) {
 template <class Real, int N>
 struct PairContacts {
   int count, pair;
+  unsigned keep;  // bit k: contact k is nearer than the margin (in the gap it exerts no force)
   Contacts<Real, N> contacts;
 };
 
-// Contacts of one pair that exert force: nearer than the margin (in the gap they do not).
 template <int N, class M, class W>
 SIM_HD PairContacts<typename M::Real, N> collide(const M& m, const W& w, int pair) {
   using Real = typename M::Real;
   const auto kind = static_cast<PairKind>(m.pair_kind[pair]);
   const Geom<Real> a = geom_of(m, w, m.pair_geom1[pair]), b = geom_of(m, w, m.pair_geom2[pair]);
-  const Real margin = m.pair_margin[pair];
-  PairContacts<Real, N> result{0, pair, {}};
-  const auto keep = [&](const auto& found) {
+  const Real margin = m.pair_margin[pair], reach = margin + m.pair_gap[pair];
+  PairContacts<Real, N> result{0, pair, 0, {}};
+  if constexpr (N == 2)
+    result.contacts = collide_round(kind, a, b, reach);
+  else
+    result.contacts = collide_any(m.pair_kinds, kind, a, b, reach);
 #pragma unroll
-    for (int k = 0; k < N; ++k)
-      if (k < found.count && found.at[k].dist < margin) result.contacts.at[result.count++] = found.at[k];
-  };
-  const bool round = kind == PairKind::plane_sphere || kind == PairKind::plane_capsule ||
-                     kind == PairKind::sphere_sphere || kind == PairKind::sphere_capsule ||
-                     kind == PairKind::capsule_capsule;
-  if constexpr (N == 2) {
-    keep(collide_round(kind, a, b, margin + m.pair_gap[pair]));
-  } else {
-    if (round) {
-      const auto two = collide_round(kind, a, b, margin + m.pair_gap[pair]);
-      for (int k = 0; k < two.count; ++k)
-        if (two.at[k].dist < margin) result.contacts.at[result.count++] = two.at[k];
-    } else {
-      keep(collide_polytope(kind, a, b, margin + m.pair_gap[pair]));
+  for (int k = 0; k < N; ++k)
+    if (k < result.contacts.count && result.contacts.at[k].dist < margin) {
+      result.keep |= 1u << k;
+      ++result.count;
     }
-  }
   return result;
 }
 
@@ -68,25 +59,30 @@ SIM_HD int narrow_phase(const G& g, const M& m, const W& w, int candidates) {
   using Real = typename M::Real;
   using Item = PairContacts<Real, N>;
   if (candidates == 0) return 0;
-  return g.append(
-      candidates, [&](int i) { return collide<N>(m, w, w.candidates()[i]); },
-      [&](int, const Item& item, int first) {
+  return g.template append < N == 2
+             ? 2
+             : 4 > (
+                       candidates, [&](int i) { return collide<N>(m, w, w.candidates()[i]); },
+                       [&](int, const Item& item, int first) {
+                         int c = first;
 #pragma unroll
-        for (int k = 0; k < N; ++k) {
-          const int c = first + k;
-          if (k >= item.count || c >= m.max_contacts) continue;
-          const ContactPoint<Real>& point = item.contacts.at[k];
-          Real* out = w.contact() + kContactStride * c;
-          const Real* friction = m.pair_friction.of(w.index) + 2 * item.pair;
-          w.con_pair()[c] = item.pair;
-          store3(out, point.pos);
-          out[3] = point.dist;
-          store3(out + 4, point.normal);
-          out[7] = friction[0];
-          store3(out + 8, contact_frame(point.normal, point.tangent));
-          out[11] = friction[1];
-        }
-      });
+                         for (int k = 0; k < N; ++k) {
+                           if ((item.keep >> k & 1) == 0) continue;
+                           if (c < m.max_contacts) {
+                             const ContactPoint<Real>& point = item.contacts.at[k];
+                             Real* out = w.contact() + kContactStride * c;
+                             const Real* friction = m.pair_friction.of(w.index) + 2 * item.pair;
+                             w.con_pair()[c] = item.pair;
+                             store3(out, point.pos);
+                             out[3] = point.dist;
+                             store3(out + 4, point.normal);
+                             out[7] = friction[0];
+                             store3(out + 8, point.tangent);  // the hint: the frame is made below
+                             out[11] = friction[1];
+                           }
+                           ++c;
+                         }
+                       });
 }
 
 struct Flag {
@@ -95,15 +91,21 @@ struct Flag {
 
 template <class G, class M, class W>
 SIM_HD void collision(const G& g, const M& m, const W& w) {
+  using Real = typename M::Real;
   int contacts = 0;
   if (m.has_contacts && m.npair > 0) {
-    const int candidates = g.append(
+    const int candidates = g.template append<1>(
         m.npair, [&](int i) { return Flag{bounds_touch(m, w, i) ? 1 : 0}; },
         [&](int i, const Flag&, int first) { w.candidates()[first] = i; });
     contacts = m.has_polytopes ? narrow_phase<8>(g, m, w, candidates) : narrow_phase<2>(g, m, w, candidates);
   }
+  const int kept = contacts < m.max_contacts ? contacts : m.max_contacts;
+  g.for_each(kept, [&](int c) {
+    Real* out = w.contact() + kContactStride * c;
+    store3(out + 8, contact_frame(load3(out + 4), load3(out + 8)));
+  });
   g.once([&] {
-    w.counts()[kContacts] = contacts < m.max_contacts ? contacts : m.max_contacts;
+    w.counts()[kContacts] = kept;
     if (contacts > m.max_contacts) w.counts()[kStatus] |= kContactOverflow;
   });
 }

@@ -36,53 +36,43 @@ SIM_HD typename W::Real limit_of(const W& w, int block) {
 SIM_HD float power(float x, float p) { return powf(x, p); }
 SIM_HD double power(double x, double p) { return pow(x, p); }
 
-// The impedance at a distance x beyond the margin (MuJoCo documentation, "Impedance"); imp: solimp, already in range.
-template <class Real>
-SIM_HD Real impedance(const Real* solimp, Real distance) {
-  const Real low = clamp(solimp[0], Real(1e-4), Real(0.9999)), high = clamp(solimp[1], Real(1e-4), Real(0.9999));
-  const Real width = solimp[2];
+// The impedance at a distance beyond the margin (MuJoCo documentation, "Impedance"); sol: a row of the model's table.
+template <class M, class Real>
+SIM_HD Real impedance(const M& m, const Real* sol, Real distance) {
+  const Real low = sol[kSolLow], high = sol[kSolHigh], width = sol[kSolWidth];
   if (low == high || width <= kTiny<Real>()) return Real(0.5) * (low + high);
-  const Real x = absolute(distance) / width;
-  if (x >= Real(1)) return high;
-  if (x <= Real(0)) return low;
-  const Real middle = clamp(solimp[3], Real(1e-4), Real(0.9999)), p = maximum(solimp[4], Real(1));
-  Real y = x;
+  const Real x = minimum(absolute(distance) / width, Real(1));
+  const Real middle = sol[kSolMiddle], p = sol[kSolPower];
+  const bool lower = x <= middle;
+  const Real z = lower ? x : Real(1) - x, edge = lower ? middle : Real(1) - middle;
+  Real y = z;  // y(x) = x^p / middle^(p - 1), and the same from the other end
   if (p == Real(2))
-    y = x <= middle ? x * x / middle : Real(1) - (Real(1) - x) * (Real(1) - x) / (Real(1) - middle);
-  else if (p != Real(1))
-    y = x <= middle ? power(x, p) / power(middle, p - Real(1))
-                    : Real(1) - power(Real(1) - x, p) / power(Real(1) - middle, p - Real(1));
-  return low + y * (high - low);
+    y = z * z / edge;
+  else if (m.has_powers && p != Real(1))
+    y = power(z, p) / power(edge, p - Real(1));
+  return low + (lower ? y : Real(1) - y) * (high - low);
 }
 
-// What a constraint does about its violation: aref = -damping * velocity - push.
-template <class Real>
-struct Reference {
-  Real push, damping, impedance;
-};
+// Rows of the model's table of solver parameters.
 template <class M>
-SIM_HD Reference<typename M::Real> reference(const M& m, const typename M::Real* solref, const typename M::Real* solimp,
-                                             typename M::Real distance, bool friction) {
-  using Real = typename M::Real;
-  Real ref0 = solref[0], ref1 = solref[1];
-  if ((ref0 > Real(0)) != (ref1 > Real(0))) {  // mixed formats: MuJoCo takes the default
-    ref0 = Real(0.02);
-    ref1 = Real(1);
-  }
-  if (m.safe_ref && ref0 > Real(0)) ref0 = maximum(ref0, Real(2) * m.timestep);
-  const Real imp = impedance(solimp, distance);
-  const Real high = clamp(solimp[1], Real(1e-4), Real(0.9999));
-  const Real stiffness = ref0 > Real(0) ? Real(1) / maximum(kTiny<Real>(), high * high * ref0 * ref0 * ref1 * ref1)
-                                        : -ref0 / maximum(kTiny<Real>(), high * high);
-  const Real damping =
-      ref1 > Real(0) ? Real(2) / maximum(kTiny<Real>(), high * ref0) : -ref1 / maximum(kTiny<Real>(), high);
-  return {friction ? Real(0) : stiffness * imp * distance, damping, imp};
+SIM_HD int joint_sol(const M&, int joint) {
+  return joint;
 }
-
-// Regularised inverse inertia of a scalar constraint: D = imp / ((1 - imp) * invweight).
-template <class Real>
-SIM_HD Real regularisation(Real impedance, Real invweight) {
-  return Real(1) / maximum(kTiny<Real>(), (Real(1) - impedance) * invweight / impedance);
+template <class M>
+SIM_HD int pair_sol(const M& m, int pair) {
+  return m.njnt + pair;
+}
+template <class M>
+SIM_HD int dof_sol(const M& m, int dof) {
+  return m.njnt + m.npair + dof;
+}
+template <class M>
+SIM_HD int tendon_limit_sol(const M& m, int tendon) {
+  return m.njnt + m.npair + m.nv + tendon;
+}
+template <class M>
+SIM_HD int tendon_friction_sol(const M& m, int tendon) {
+  return m.njnt + m.npair + m.nv + m.ntendon + tendon;
 }
 
 template <class M, class W>
@@ -90,13 +80,15 @@ SIM_HD typename M::Real row_dot(const M& m, const W& w, int row, const typename 
   return dot_row(w.J() + row * m.row, vector, m.nv);
 }
 
-// Writes a scalar block. block_res starts as -aref; the solver adds J qacc.
+// Writes what finish_blocks makes a scalar block of: where it is, how far beyond its margin, how fast.
 template <class W, class Real>
-SIM_HD void scalar_block(const W& w, int block, BlockKind kind, int index, Real limit, const Reference<Real>& ref,
+SIM_HD void scalar_block(const W& w, int block, BlockKind kind, int index, Real limit, int sol, Real distance,
                          Real invweight, Real velocity) {
   w.block_code()[block] = block_code(kind, index);
-  w.block_D()[block] = regularisation(ref.impedance, invweight);
-  w.block_res()[3 * block] = ref.damping * velocity + ref.push;
+  w.block_state()[block] = sol;
+  w.block_D()[block] = invweight;
+  w.block_dir()[3 * block] = distance;
+  w.block_res()[3 * block] = velocity;
   w.block_res()[3 * block + 1] = 0;
   w.block_res()[3 * block + 2] = limit;
 }
@@ -107,8 +99,7 @@ SIM_HD void friction_blocks(const G& g, const M& m, const W& w, int& blocks, int
   const int first = blocks;
   g.for_each(m.nfriction, [&](int k) {
     const int i = m.friction_dofid[k];
-    const auto ref = reference(m, m.dof_solref + 2 * i, m.dof_solimp + 5 * i, Real(0), true);
-    scalar_block(w, first + k, BlockKind::dof_friction, i, m.dof_frictionloss.of(w.index)[i], ref,
+    scalar_block(w, first + k, BlockKind::dof_friction, i, m.dof_frictionloss.of(w.index)[i], dof_sol(m, i), Real(0),
                  m.dof_invweight0.of(w.index)[i], w.qvel()[i]);
   });
   blocks += m.nfriction;
@@ -119,9 +110,9 @@ SIM_HD void friction_blocks(const G& g, const M& m, const W& w, int& blocks, int
     g.once([&] {
       for (int k = m.tendon_adr[t]; k < m.tendon_adr[t] + m.tendon_num[t]; ++k)
         w.J()[row * m.row + m.wrap_dofid[k]] += m.wrap_coef[k];
-      const auto ref = reference(m, m.tendon_solref_fri + 2 * t, m.tendon_solimp_fri + 5 * t, Real(0), true);
-      scalar_block(w, block, BlockKind::row_friction, row, m.tendon_frictionloss.of(w.index)[t], ref,
-                   m.tendon_invweight0.of(w.index)[t], row_dot(m, w, row, w.qvel()));
+      scalar_block(w, block, BlockKind::row_friction, row, m.tendon_frictionloss.of(w.index)[t],
+                   tendon_friction_sol(m, t), Real(0), m.tendon_invweight0.of(w.index)[t],
+                   row_dot(m, w, row, w.qvel()));
     });
   }
 }
@@ -148,8 +139,8 @@ SIM_HD void limit_block(const M& m, const W& w, int j, int side, int block) {
   const Real value = w.qpos()[m.jnt_qposadr[j]];
   const Real sign = side == 0 ? Real(1) : Real(-1);
   const Real distance = sign * (value - m.jnt_range[2 * j + side]) - m.jnt_margin[j];
-  const auto ref = reference(m, m.jnt_solref + 2 * j, m.jnt_solimp + 5 * j, distance, false);
-  scalar_block(w, block, BlockKind::dof_limit, i, sign, ref, m.dof_invweight0.of(w.index)[i], sign * w.qvel()[i]);
+  scalar_block(w, block, BlockKind::dof_limit, i, sign, joint_sol(m, j), distance, m.dof_invweight0.of(w.index)[i],
+               sign * w.qvel()[i]);
 }
 
 // The limit of a ball joint's angle.
@@ -165,9 +156,8 @@ SIM_HD void ball_limit(const G& g, const M& m, const W& w, int j, int& blocks, i
   g.once([&] {
     const int i = m.jnt_dofadr[j];
     store3(w.J() + row * m.row + i, Real(-1) * axis);
-    const auto ref = reference(m, m.jnt_solref + 2 * j, m.jnt_solimp + 5 * j, range - angle - m.jnt_margin[j], false);
-    scalar_block(w, block, BlockKind::row_limit, row, Real(0), ref, m.dof_invweight0.of(w.index)[i],
-                 row_dot(m, w, row, w.qvel()));
+    scalar_block(w, block, BlockKind::row_limit, row, Real(0), joint_sol(m, j), range - angle - m.jnt_margin[j],
+                 m.dof_invweight0.of(w.index)[i], row_dot(m, w, row, w.qvel()));
   });
 }
 
@@ -185,9 +175,8 @@ SIM_HD void tendon_limits(const G& g, const M& m, const W& w, int& blocks, int& 
       g.once([&] {
         for (int k = m.tendon_adr[t]; k < m.tendon_adr[t] + m.tendon_num[t]; ++k)
           w.J()[row * m.row + m.wrap_dofid[k]] += sign * m.wrap_coef[k];
-        const auto ref = reference(m, m.tendon_solref_lim + 2 * t, m.tendon_solimp_lim + 5 * t, distance, false);
-        scalar_block(w, block, BlockKind::row_limit, row, Real(0), ref, m.tendon_invweight0.of(w.index)[t],
-                     row_dot(m, w, row, w.qvel()));
+        scalar_block(w, block, BlockKind::row_limit, row, Real(0), tendon_limit_sol(m, t), distance,
+                     m.tendon_invweight0.of(w.index)[t], row_dot(m, w, row, w.qvel()));
       });
     }
   }
@@ -216,15 +205,15 @@ SIM_HD void limit_blocks(const G& g, const M& m, const W& w, int& blocks, int& r
       }
     }
   } else if (m.njnt > 0) {
-    blocks += g.append(
+    blocks += g.template append<2>(
         m.njnt,
         [&](int j) {
           const int sides = near_limits(m, w, j);
           return LimitItem{(sides & 1) + (sides >> 1), sides};
         },
         [&](int j, const LimitItem& item, int at) {
-          if ((item.sides & 1) != 0) limit_block(m, w, j, 0, first + at);
-          if ((item.sides & 2) != 0) limit_block(m, w, j, 1, first + at + item.count - 1);
+          for (int k = 0; k < item.count; ++k)
+            limit_block(m, w, j, item.count == 2 ? k : item.sides - 1, first + at + k);
         });
   }
   if (m.ntendon > 0) tendon_limits(g, m, w, blocks, rows);
@@ -238,7 +227,7 @@ SIM_HD int place_contacts(const G& g, const M& m, const W& w, int first, int row
     int count;
   };
   const int n = w.counts()[kContacts], words = dof_words(m.nv);
-  const int needed = g.append(
+  const int needed = g.template append<2>(
       n, [&](int c) { return Item{m.pair_condim[w.con_pair()[c]]}; },
       [&](int c, const Item& item, int before) {
         const int pair = w.con_pair()[c], row = rows + before;
@@ -269,6 +258,7 @@ SIM_HD void contact_rows(const G& g, const M& m, const W& w, int first, int cont
     const int dof = i < m.nv ? i : m.nv - 1;
     const Vec6<Real> axis = load6(w.cdof() + 6 * dof);
     const Vec3<Real> centre = load3(w.root_com() + 3 * m.body_rootid[m.dof_bodyid[dof]]);
+#pragma unroll 1
     for (int c = 0; c < contacts; ++c) {
       const int* moves = w.con_moves() + 2 * words * c + 2 * (dof >> 5);
       const int sign = i < m.nv ? (moves[1] >> (dof & 31) & 1) - (moves[0] >> (dof & 31) & 1) : 0;
@@ -296,7 +286,7 @@ SIM_HD Vec3<typename M::Real> point_velocity(const M& m, const W& w, int body, c
   return v.lin + cross(v.rot, point - load3(w.root_com() + 3 * m.body_rootid[body]));
 }
 
-// Reference and regularisation of contact c.
+// The block of contact c, for finish_blocks.
 template <class M, class W>
 SIM_HD void contact_block(const M& m, const W& w, int c, int block) {
   using Real = typename M::Real;
@@ -304,24 +294,40 @@ SIM_HD void contact_block(const M& m, const W& w, int c, int block) {
   const int body1 = m.geom_bodyid[m.pair_geom1[pair]], body2 = m.geom_bodyid[m.pair_geom2[pair]];
   const Real* contact = w.contact() + kContactStride * c;
   const Real* invweight = m.body_invweight0.of(w.index);
-  const Real translation = invweight[2 * body1] + invweight[2 * body2];
-  const auto ref =
-      reference(m, m.pair_solref + 2 * pair, m.pair_solimp + 5 * pair, contact[3] - m.pair_margin[pair], false);
   const Vec3<Real> point = load3(contact), normal = load3(contact + 4), tangent = load3(contact + 8);
   const Vec3<Real> velocity = point_velocity(m, w, body2, point) - point_velocity(m, w, body1, point);
-  const Real speed = dot(normal, velocity);
-  if (kind_of(w, block) != BlockKind::pyramid) {
-    scalar_block(w, block, BlockKind::row_limit, index_of(w, block), Real(0), ref, translation, speed);
-    return;
-  }
-  // the pyramid's edges share the regularisation that matches an elliptic cone of friction mu (mj_makeImpedance)
-  const Real slide = contact[7];
-  const Real edge = regularisation(ref.impedance, translation + slide * slide * translation);
-  w.block_D()[block] = edge * maximum(kTiny<Real>(), m.impratio) / (Real(2) * slide * slide);
+  w.block_state()[block] = pair_sol(m, pair);
+  w.block_D()[block] = invweight[2 * body1] + invweight[2 * body2];
+  w.block_dir()[3 * block] = contact[3] - m.pair_margin[pair];
+  w.block_dir()[3 * block + 1] = contact[7];
+  const bool pyramid = kind_of(w, block) == BlockKind::pyramid;
   Real* res = w.block_res() + 3 * block;
-  res[0] = ref.damping * speed + ref.push;
-  res[1] = ref.damping * contact[7] * dot(tangent, velocity);
-  res[2] = ref.damping * contact[11] * dot(cross(normal, tangent), velocity);
+  res[0] = dot(normal, velocity);
+  res[1] = pyramid ? contact[7] * dot(tangent, velocity) : Real(0);
+  res[2] = pyramid ? contact[11] * dot(cross(normal, tangent), velocity) : Real(0);
+}
+
+// Regularisation D and -aref of every block: D = imp / ((1 - imp) invweight), aref = -damping velocity - stiffness imp
+// distance. The edges of a pyramid share the regularisation that matches an elliptic cone (mj_makeImpedance).
+template <class G, class M, class W>
+SIM_HD void finish_blocks(const G& g, const M& m, const W& w, int blocks) {
+  using Real = typename M::Real;
+  g.for_each(blocks, [&](int b) {
+    const Real* sol = m.sol + 8 * w.block_state()[b];
+    const Real distance = w.block_dir()[3 * b];
+    const Real imp = impedance(m, sol, distance);
+    Real* res = w.block_res() + 3 * b;
+    Real invweight = w.block_D()[b], scale = 1;
+    res[0] = sol[kSolDamping] * res[0] + sol[kSolStiffness] * imp * distance;
+    if (kind_of(w, b) == BlockKind::pyramid) {
+      const Real square = w.block_dir()[3 * b + 1] * w.block_dir()[3 * b + 1];
+      invweight += square * invweight;
+      scale = maximum(kTiny<Real>(), m.impratio) / (Real(2) * square);
+      res[1] *= sol[kSolDamping];
+      res[2] *= sol[kSolDamping];
+    }
+    w.block_D()[b] = scale / maximum(kTiny<Real>(), (Real(1) - imp) * invweight / imp);
+  });
 }
 
 template <class G, class M, class W>
@@ -355,6 +361,7 @@ SIM_HD void constraints(const G& g, const M& m, const W& w) {
   if (m.has_limits) limit_blocks(g, m, w, blocks, rows);
   contact_blocks(g, m, w, blocks, rows);
   const int total = blocks, used = rows;
+  finish_blocks(g, m, w, total);
   g.once([&] {
     w.counts()[kBlocks] = total;
     w.counts()[kRows] = used;

@@ -13,6 +13,7 @@ SIM_HD Pose<typename M::Real> joint_pose(const M& m, const W& w, int b) {
   using Real = typename M::Real;
   Pose<Real> pose{load3(m.body_pos + 3 * b), load4(m.body_quat + 4 * b)};
   const int first = m.body_jntadr[b];
+#pragma unroll 1
   for (int j = first; j < first + m.body_jntnum[b]; ++j) {
     const Real* qpos = w.qpos() + m.jnt_qposadr[j];
     const auto type = static_cast<JointType>(m.jnt_type[j]);
@@ -71,6 +72,7 @@ SIM_HD void centres_of_mass(const G& g, const M& m, const W& w) {
     store3(w.xipos() + 3 * b, centre);
     store3(w.root_com() + 3 * b, centre);
   });
+#pragma unroll 1
   for (int r = 0; r < m.nroot; ++r) {
     const int root = m.root_bodyid[r], n = m.root_end[r] - root;
     if (n == 1 || treemass[root] < kTiny<Real>()) continue;

@@ -2,7 +2,9 @@
 
 #include <mujoco/mujoco.h>
 
+#include <algorithm>
 #include <csetjmp>
+#include <cstdio>
 #include <mutex>
 
 #include "sim/core/error.h"
@@ -72,9 +74,13 @@ std::shared_ptr<const LoadedModel> load(const char* file, const char* xml, const
   mju_setLogHandler(before);
   listener = nullptr;
   std::vector<std::string> warnings;
-  for (int i = 0; i < heard.warning_count; ++i) warnings.push_back(one_line(heard.warnings[i]));
+  const auto keep = [&](const char* text) {  // some are both logged and kept in the spec
+    std::string line = one_line(text);
+    if (std::find(warnings.begin(), warnings.end(), line) == warnings.end()) warnings.push_back(std::move(line));
+  };
+  for (int i = 0; i < heard.warning_count; ++i) keep(heard.warnings[i]);
   if (spec && !heard.jumped) {
-    for (int i = 0; i < mjs_numWarnings(spec); ++i) warnings.push_back(one_line(mjs_getWarning(spec, i)));
+    for (int i = 0; i < mjs_numWarnings(spec); ++i) keep(mjs_getWarning(spec, i));
     mj_deleteSpec(spec);
   }
   if (!model) throw Error(source.explain(heard.error));

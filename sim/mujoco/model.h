@@ -38,19 +38,28 @@ constexpr int lanes_for(int bound) { return bound < 32 ? bound : 32; }
 // Sizes. Everything that decides the layout of a world is here.
 struct ModelSizes {
   int nq = 0, nv = 0, nu = 0, nbody = 0, njnt = 0, ngeom = 0, nsite = 0, ntendon = 0, nwrap = 0;
-  int npair = 0;      // pairs of geoms that can collide
-  int nquat = 0;      // free and ball joints
-  int nfriction = 0;  // dofs with friction loss
-  int nroot = 0;      // kinematic trees: bodies whose parent is the world
-  int nmom = 0;       // non-zero entries of the actuators' moments
+  int pair_kinds = 0;  // bit set of the PairKinds that occur
+  int nsol = 0;        // rows of solver parameters: joints, pairs, dofs, tendons' limits, tendons' frictions
+  int npair = 0;       // pairs of geoms that can collide
+  int nquat = 0;       // free and ball joints
+  int nfriction = 0;   // dofs with friction loss
+  int nroot = 0;       // kinematic trees: bodies whose parent is the world
+  int nmom = 0;        // non-zero entries of the actuators' moments
   int max_contacts = 0;
   int max_blocks = 0;  // constraints: limits, friction losses, contacts
   int max_rows = 0;    // of them, rows of the constraint Jacobian that are stored (contacts: 1 or 3 each)
   int row = 0;         // elements from one row of M or J to the next: nv rounded up to a multiple of 4
   int bound = 0;       // the compile-time bound on nv that the stages are instantiated with
   bool rk4 = false, pgs = false, has_fluid = false;
-  bool has_polytopes = false;  // some pair has a box or cylinder
+  bool has_polytopes = false;     // some pair has a box or cylinder
+  bool has_powers = false;        // some impedance has a power other than 1 and 2
+  bool has_affine = false;        // some actuator's force depends on its length or velocity
+  bool has_ball_springs = false;  // some free or ball joint has a spring
 };
+
+// Columns of `sol`: the impedance's parameters in range, and stiffness and damping that follow from solref (MuJoCo
+// documentation, "Solver parameters").
+enum SolverRow : int { kSolLow, kSolHigh, kSolWidth, kSolMiddle, kSolPower, kSolStiffness, kSolDamping };
 
 // X(type, name, rows, columns): one array each. Real arrays carry the precision of the model.
 #define HOTLOOP_MODEL_INTS(X)                                                                                        \
@@ -105,6 +114,7 @@ struct ModelSizes {
 
 #define HOTLOOP_MODEL_REALS(X)                                        \
   X(qpos0, nq, 1)                                                     \
+  X(sol, nsol, 8) /* SolverRow */                                     \
   X(qpos_spring, nq, 1)                                               \
   X(body_pos, nbody, 3)                                               \
   X(body_quat, nbody, 4)                                              \
@@ -113,27 +123,17 @@ struct ModelSizes {
   X(jnt_axis, njnt, 3)                                                \
   X(jnt_range, njnt, 2)                                               \
   X(jnt_margin, njnt, 1)                                              \
-  X(jnt_solref, njnt, 2)                                              \
-  X(jnt_solimp, njnt, 5)                                              \
   X(jnt_actfrcrange, njnt, 2) /* infinite where the joint has none */ \
-  X(dof_solref, nv, 2)                                                \
-  X(dof_solimp, nv, 5)                                                \
   X(geom_size, ngeom, 3)                                              \
   X(geom_pos, ngeom, 3)                                               \
   X(geom_quat, ngeom, 4)                                              \
   X(geom_rbound, ngeom, 1)                                            \
   X(site_pos, nsite, 3)                                               \
   X(site_quat, nsite, 4)                                              \
-  X(pair_solref, npair, 2)                                            \
-  X(pair_solimp, npair, 5)                                            \
   X(pair_margin, npair, 1)                                            \
   X(pair_gap, npair, 1)                                               \
   X(tendon_range, ntendon, 2)                                         \
   X(tendon_margin, ntendon, 1)                                        \
-  X(tendon_solref_lim, ntendon, 2)                                    \
-  X(tendon_solimp_lim, ntendon, 5)                                    \
-  X(tendon_solref_fri, ntendon, 2)                                    \
-  X(tendon_solimp_fri, ntendon, 5)                                    \
   X(tendon_lengthspring, ntendon, 2)                                  \
   X(wrap_coef, nwrap, 1)                                              \
   X(mom_coef, nmom, 1)                                                \

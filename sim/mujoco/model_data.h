@@ -28,6 +28,9 @@ struct ModelData : ModelSizes, ModelOptions<double> {
   HOTLOOP_MODEL_REALS(HOTLOOP_DECLARE)
   HOTLOOP_MODEL_FIELDS(HOTLOOP_DECLARE)
 #undef HOTLOOP_DECLARE
+  // as in mjModel; `sol` is made of them
+  std::vector<double> jnt_solref, jnt_solimp, dof_solref, dof_solimp, pair_solref, pair_solimp, tendon_solref_lim,
+      tendon_solimp_lim, tendon_solref_fri, tendon_solimp_fri;
   std::vector<std::string> body_names, jnt_names, geom_names, site_names, actuator_names;  // empty: unnamed
   std::vector<std::vector<double>> key_qpos, key_qvel;                                     // keyframes
 };

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <regex>
 
 #include "sim/core/error.h"
 
@@ -46,6 +45,14 @@ std::string read_file(const std::string& name, const fs::path& path) {
 
 std::string without(std::string text, std::string_view prefix) {
   return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
+}
+
+// What lies between `from` and the next `to`, or the end; "" without `from`.
+std::string between(const std::string& text, std::string_view from, std::string_view to) {
+  const std::size_t at = text.find(from);
+  if (at == std::string::npos) return "";
+  const std::size_t begin = at + from.size();
+  return text.substr(begin, text.find(to, begin) - begin);
 }
 
 // "XML_ERROR_PARSING_ELEMENT" -> "parsing element".
@@ -200,30 +207,22 @@ void ModelSource::check_counts(const File& file) const {
 
 std::string ModelSource::explain(const std::string& message) const {
   const std::vector<XmlTag>& tags = files_.front().tags;
-  std::smatch part;
   std::string text = one_line(message);
-  static const std::regex malformed(
-      "^XML parse error \\d+: Error=(\\w+) ErrorID=\\d+ \\(\\w+\\) Line number=(\\d+)(.*)$");
-  if (std::regex_match(text, part, malformed)) {
-    std::string element = part[3].str().find("name=") != std::string::npos
-                              ? "element '" + part[3].str().substr(part[3].str().find("name=") + 5) + "': "
-                              : "";
-    if (element.empty() && !tags.empty()) element = "after " + label(tags.back()) + ": ";
-    return name_ + ": line " + part[2].str() + ": " + element + "malformed XML (" + words(part[1]) + ")";
+  if (text.starts_with("XML parse error")) {
+    // "XML parse error 6: Error=XML_ERROR_NAME ErrorID=6 (0x6) Line number=1: XMLElement name=body"
+    const std::string name = between(text, "XMLElement name=", " ");
+    const std::string element = !name.empty()   ? "element '" + name + "': "
+                                : !tags.empty() ? "after " + label(tags.back()) + ": "
+                                                : "";
+    return name_ + ": line " + between(text, "Line number=", ":") + ": " + element + "malformed XML (" +
+           words(between(text, "Error=", " ")) + ")";
   }
   for (const char* prefix : {"XML Error: ", "ParseXML: ", "Error: ", "Schema violation: "})
     text = without(text, prefix);
-  static const std::regex in_parser("^(.*) Element '([^']*)', line (\\d+)$");
-  if (std::regex_match(text, part, in_parser)) {
-    const auto tag = std::find_if(tags.begin(), tags.end(), [&](const XmlTag& t) {
-      return t.name == part[2].str() && t.line == std::atoi(part[3].str().c_str());
-    });
-    const std::string element = tag == tags.end() ? part[2].str() : label(*tag);
-    return name_ + ": line " + part[3].str() + ": " + element + ": " + one_line(part[1].str());
-  }
-  static const std::regex in_compiler("^(.*) Element name '([^']*)', id (-?\\d+)(, line (-?\\d+))?$");
-  if (std::regex_match(text, part, in_compiler)) {
-    const std::string element = part[2].str(), line = part[5].str();
+  // "... Element name 'foot', id 3, line 7", from the compiler
+  if (const std::size_t at = text.rfind(" Element name '"); at != std::string::npos) {
+    const std::string tail = text.substr(at), element = between(tail, "name '", "', id ");
+    const std::string line = between(tail, ", line ", " ");
     const auto named = [&](const XmlTag& tag) {
       const std::string* name = tag.attribute("name");
       return (line.empty() || tag.line == std::atoi(line.c_str())) && name && *name == element;
@@ -231,7 +230,16 @@ std::string ModelSource::explain(const std::string& message) const {
     const auto tag = element.empty() ? tags.end() : std::find_if(tags.begin(), tags.end(), named);
     const std::string kind = tag == tags.end() ? "element" : tag->name;
     return name_ + (line.empty() ? "" : ": line " + line) + ": " + kind +
-           (element.empty() ? " #" + part[3].str() : " '" + element + "'") + ": " + one_line(part[1].str());
+           (element.empty() ? " #" + between(tail, "', id ", ",") : " '" + element + "'") + ": " +
+           one_line(text.substr(0, at));
+  }
+  // "... Element 'geom', line 7", from the parser
+  if (const std::size_t at = text.rfind(" Element '"); at != std::string::npos) {
+    const std::string tail = text.substr(at), kind = between(tail, "'", "'"), line = between(tail, ", line ", " ");
+    const auto tag = std::find_if(tags.begin(), tags.end(),
+                                  [&](const XmlTag& t) { return t.name == kind && t.line == std::atoi(line.c_str()); });
+    return name_ + ": line " + line + ": " + (tag == tags.end() ? kind : label(*tag)) + ": " +
+           one_line(text.substr(0, at));
   }
   // the file that an error without a place speaks of names the element
   for (const File& file : files_)

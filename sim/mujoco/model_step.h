@@ -37,6 +37,7 @@ SIM_HD void step_world(const G& g, const M& m, const Layout& at, const ModelStep
   g.once([&] { w.counts()[kStatus] = 0; });
   int contacts = 0, rows = 0, iterations = 0;
   const int stages = stages_of(m), evaluations = a.steps * stages;
+#pragma unroll 1
   for (int k = 0; k < evaluations; ++k) {
     forward<N>(g, m, w, false);
     contacts += w.counts()[kContacts];

@@ -1,5 +1,7 @@
 // Tables that follow from a model's topology: which dofs move a body, kinematic trees, and the moments of actuators and
 // tendons sorted by dof, so that each lane sums the forces on its own dof.
+#include <algorithm>
+
 #include "sim/mujoco/model_data.h"
 
 namespace hotloop {
@@ -70,6 +72,58 @@ void actuator_tables(ModelData& d) {
   sort_by_dof(d.mom_dofid, d.nv, d.dof_momadr, d.dof_momnum, d.dof_mom);
 }
 
+// One row of solver parameters, brought into range as mj_makeImpedance does. friction: no stiffness.
+void add_solver_row(ModelData& d, const double* solref, const double* solimp, bool friction) {
+  constexpr double kMinImp = 1e-4, kMaxImp = 0.9999, kTinyValue = 1e-15;
+  double ref0 = solref[0], ref1 = solref[1];
+  if ((ref0 > 0) != (ref1 > 0)) {  // mixed formats: MuJoCo takes the default
+    ref0 = 0.02;
+    ref1 = 1;
+  }
+  if (d.safe_ref && ref0 > 0) ref0 = std::max(ref0, 2 * d.timestep);
+  const double low = std::clamp(solimp[0], kMinImp, kMaxImp), high = std::clamp(solimp[1], kMinImp, kMaxImp);
+  const double stiffness = ref0 > 0 ? 1 / std::max(kTinyValue, high * high * ref0 * ref0 * ref1 * ref1)
+                                    : -ref0 / std::max(kTinyValue, high * high);
+  const double damping = ref1 > 0 ? 2 / std::max(kTinyValue, high * ref0) : -ref1 / std::max(kTinyValue, high);
+  const double power = std::max(solimp[4], 1.0);
+  d.has_powers = d.has_powers || (power != 1 && power != 2);
+  for (const double value : {low, high, std::max(solimp[2], 0.0), std::clamp(solimp[3], kMinImp, kMaxImp), power,
+                             friction ? 0 : stiffness, damping, 0.0})
+    d.sol.push_back(value);
+}
+
+void solver_rows(ModelData& d) {
+  d.sol.clear();
+  d.has_powers = false;
+  const auto add = [&](int count, const std::vector<double>& solref, const std::vector<double>& solimp, bool friction) {
+    for (int i = 0; i < count; ++i) add_solver_row(d, &solref[2 * i], &solimp[5 * i], friction);
+  };
+  add(d.njnt, d.jnt_solref, d.jnt_solimp, false);
+  add(d.npair, d.pair_solref, d.pair_solimp, false);
+  add(d.nv, d.dof_solref, d.dof_solimp, true);
+  add(d.ntendon, d.tendon_solref_lim, d.tendon_solimp_lim, false);
+  add(d.ntendon, d.tendon_solref_fri, d.tendon_solimp_fri, true);
+  d.nsol = static_cast<int>(d.sol.size()) / 8;
+}
+
+void find_features(ModelData& d) {
+  const auto round = [](int kind) {
+    const auto k = static_cast<PairKind>(kind);
+    return k == PairKind::plane_sphere || k == PairKind::plane_capsule || k == PairKind::sphere_sphere ||
+           k == PairKind::sphere_capsule || k == PairKind::capsule_capsule;
+  };
+  d.has_polytopes = !std::all_of(d.pair_kind.begin(), d.pair_kind.end(), round);
+  d.pair_kinds = 0;
+  for (const int kind : d.pair_kind) d.pair_kinds |= 1 << kind;
+  d.has_affine = d.has_ball_springs = false;
+  for (int u = 0; u < d.nu; ++u) {
+    const double *gain = &d.actuator_gainprm[3 * u], *bias = &d.actuator_biasprm[3 * u];
+    d.has_affine = d.has_affine || gain[1] != 0 || gain[2] != 0 || bias[0] != 0 || bias[1] != 0 || bias[2] != 0;
+  }
+  for (const int j : d.quat_jntid)
+    d.has_ball_springs = d.has_ball_springs || (d.has_springs && d.jnt_stiffness[j] != 0);
+}
+
 }  // namespace
 
 void finish_tables(ModelData& d) {
@@ -79,13 +133,8 @@ void finish_tables(ModelData& d) {
   for (int t = 0; t < d.ntendon; ++t)
     for (int k = d.tendon_adr[t]; k < d.tendon_adr[t] + d.tendon_num[t]; ++k) d.wrap_tendonid[k] = t;
   sort_by_dof(d.wrap_dofid, d.nv, d.dof_wrapadr, d.dof_wrapnum, d.dof_wrap);
-  d.has_polytopes = false;
-  for (const int kind : d.pair_kind) {
-    const auto k = static_cast<PairKind>(kind);
-    const bool round = k == PairKind::plane_sphere || k == PairKind::plane_capsule || k == PairKind::sphere_sphere ||
-                       k == PairKind::sphere_capsule || k == PairKind::capsule_capsule;
-    d.has_polytopes = d.has_polytopes || !round;
-  }
+  solver_rows(d);
+  find_features(d);
 }
 
 }  // namespace hotloop

@@ -88,20 +88,23 @@ SIM_HD void add_products(const G& g, const M& m, const W& w, const Real* vector,
   });
 }
 
-// Forces and curvatures of all blocks at the current residuals; the dof blocks' are summed per dof.
+// Forces and active sets of all blocks at the current residuals; the dof blocks' are summed per dof. Returns their
+// cost.
 template <class G, class M, class W>
-SIM_HD void evaluate_blocks(const G& g, const M& m, const W& w) {
+SIM_HD typename M::Real evaluate_blocks(const G& g, const M& m, const W& w) {
   using Real = typename M::Real;
   const int n = w.counts()[kBlocks];
   g.for_each(m.nv, [&](int i) { w.dof_force()[i] = w.dof_stiff()[i] = 0; });
-  g.for_each(n, [&](int b) {
+  const Real cost = g.template reduce<Real>(n, [&](int b) {
     const BlockState<Real> s = block_state(w, b, Real(0));
     Real* f = w.block_force() + 3 * b;
     f[0] = s.f0;
     f[1] = s.f1;
     f[2] = s.f2;
     w.block_state()[b] = s.active;
+    return s.cost;
   });
+  g.sync();
   const auto book = [&](int b) {
     const int i = index_of(w, b);
     const Real sign = kind_of(w, b) == BlockKind::dof_limit ? limit_of(w, b) : Real(1);
@@ -113,13 +116,14 @@ SIM_HD void evaluate_blocks(const G& g, const M& m, const W& w) {
     g.for_each(n, [&](int b) {
       if (kind_of(w, b) == BlockKind::dof_friction) book(b);
     });
-  if (!m.has_limits) return;
+  if (!m.has_limits) return cost;
   g.for_each(n, [&](int b) {
     if (kind_of(w, b) != BlockKind::dof_limit) return;
     if (b > 0 && w.block_code()[b - 1] == w.block_code()[b]) return;
     book(b);
     if (b + 1 < n && w.block_code()[b + 1] == w.block_code()[b]) book(b + 1);
   });
+  return cost;
 }
 
 // The blocks of dof friction come first; they have no rows.
@@ -165,8 +169,10 @@ SIM_HD void hessian_row(const M& m, const W& w, int i, typename M::Real* h, type
   // rows of ball limits and tendons, then contacts: worlds that share a warp are at their contacts at the same time
   const int contacts = w.counts()[kContactBlocks], n = w.counts()[kContacts];
   if (m.ntendon > 0 || m.nquat > 0)
+#pragma unroll 1
     for (int b = first_row_block(m); b < contacts; ++b)
       if (!is_dof_block(kind_of(w, b))) add_block<N>(m, w, b, i, h, force);
+#pragma unroll 1
   for (int c = 0; c < n; ++c)
     if (w.block_state()[contacts + c] != 0) add_block<N>(m, w, contacts + c, i, h, force);
   right = force;
@@ -200,6 +206,7 @@ SIM_HD LineStep<typename M::Real> line_search(const G& g, const M& m, const W& w
   using Real = typename M::Real;
   const int n = w.counts()[kBlocks];
   Real step = 1, low = 0, high = -1;
+#pragma unroll 1
   for (int it = 0; it < m.ls_iterations; ++it) {
     // along the direction: first and second derivative, and how many blocks left the set that `step` was computed from
     const Vec3<Real> sum = g.template reduce<Vec3<Real>>(n, [&](int b) {
@@ -231,53 +238,14 @@ SIM_HD LineStep<typename M::Real> line_search(const G& g, const M& m, const W& w
   return {step, false};
 }
 
-// w.qacc() from w.qacc_warmstart(). N >= nv.
-template <int N, class G, class M, class W>
-SIM_HD void newton(const G& g, const M& m, const W& w) {
-  using Real = typename M::Real;
-  const int n = w.counts()[kBlocks];
-  const Real scale = cost_scale(g, m, w);
-  const Real tolerance = maximum(m.tolerance, Real(sizeof(Real) == 4 ? 1e-6 : 0));
-  g.for_each(m.nv, [&](int i) { w.qacc()[i] = m.has_warmstart ? w.qacc_warmstart()[i] : Real(0); });
-  mass_product(g, m, w, w.qacc(), w.Ma());
-  add_products(g, m, w, w.qacc(), w.block_res(), true);
-  int iteration = 0;
-  while (iteration < m.iterations) {
-    evaluate_blocks(g, m, w);
-    solve<N>(
-        g, m.nv, w.H(), m.row + 4, w.solve_rows(),
-        [&](int i, Real* h, Real& right) { hessian_row<N>(m, w, i, h, right); }, w.search());
-    ++iteration;
-    add_products(g, m, w, w.search(), w.block_dir(), false);
-    mass_product(g, m, w, w.search(), w.Mv());
-    const Vec3<Real> sums = g.template reduce<Vec3<Real>>(m.nv, [&](int i) {
-      const Real s = w.search()[i];
-      return Vec3<Real>{s * (w.Ma()[i] - w.qfrc_smooth()[i]), s * w.Mv()[i], Real(0)};
-    });
-    const LineStep<Real> line = line_search(g, m, w, sums.x, sums.y);
-    Real gain = 0;
-    if (!line.exact)
-      gain = g.template reduce<Real>(n, [&](int b) {
-        return block_state(w, b, Real(0)).cost - block_state(w, b, line.step).cost;
-      }) - line.step * (sums.x + Real(0.5) * line.step * sums.y);
-    g.for_each(m.nv, [&](int i) {
-      w.qacc()[i] += line.step * w.search()[i];
-      w.Ma()[i] += line.step * w.Mv()[i];
-    });
-    g.for_each(3 * n, [&](int k) { w.block_res()[k] += line.step * w.block_dir()[k]; });
-    if (line.exact || gain * scale < tolerance) break;
-  }
-  g.once([&] { w.counts()[kIterations] = iteration; });
-}
-
-// qfrc_constraint = J' force at the solution, and the blocks' forces.
+// qfrc_constraint = J' force of the blocks.
 template <class G, class M, class W>
 SIM_HD void constraint_forces(const G& g, const M& m, const W& w) {
   using Real = typename M::Real;
-  evaluate_blocks(g, m, w);
   const int n = w.counts()[kBlocks];
   g.for_each(m.nv, [&](int i) {
     Real force = w.dof_force()[i];
+#pragma unroll 1
     for (int b = first_row_block(m); b < n; ++b) {
       if (is_dof_block(kind_of(w, b))) continue;
       const Real* f = w.block_force() + 3 * b;
@@ -287,6 +255,55 @@ SIM_HD void constraint_forces(const G& g, const M& m, const W& w) {
     }
     w.qfrc_constraint()[i] = force;
   });
+}
+
+// One Newton step: direction, line search, and the move along it. Returns the step; fall: by how much the cost without
+// the blocks' part falls.
+template <int N, class G, class M, class W>
+SIM_HD LineStep<typename M::Real> newton_step(const G& g, const M& m, const W& w, typename M::Real& fall) {
+  using Real = typename M::Real;
+  solve<N>(
+      g, m.nv, w.H(), m.row + 4, w.solve_rows(),
+      [&](int i, Real* h, Real& right) { hessian_row<N>(m, w, i, h, right); }, w.search());
+  add_products(g, m, w, w.search(), w.block_dir(), false);
+  mass_product(g, m, w, w.search(), w.Mv());
+  const Vec2<Real> sums = g.template reduce<Vec2<Real>>(m.nv, [&](int i) {
+    const Real s = w.search()[i];
+    return Vec2<Real>{s * (w.Ma()[i] - w.qfrc_smooth()[i]), s * w.Mv()[i]};
+  });
+  const LineStep<Real> line = line_search(g, m, w, sums.x, sums.y);
+  fall = -line.step * (sums.x + Real(0.5) * line.step * sums.y);
+  g.for_each(m.nv, [&](int i) {
+    w.qacc()[i] += line.step * w.search()[i];
+    w.Ma()[i] += line.step * w.Mv()[i];
+  });
+  g.for_each(3 * w.counts()[kBlocks], [&](int k) { w.block_res()[k] += line.step * w.block_dir()[k]; });
+  return line;
+}
+
+// w.qacc() from w.qacc_warmstart(). forces: also qfrc_constraint and the blocks' forces. N >= nv.
+template <int N, class G, class M, class W>
+SIM_HD void newton(const G& g, const M& m, const W& w, bool forces) {
+  using Real = typename M::Real;
+  const Real scale = cost_scale(g, m, w);
+  const Real tolerance = maximum(m.tolerance, Real(sizeof(Real) == 4 ? 1e-6 : 0));
+  g.for_each(m.nv, [&](int i) { w.qacc()[i] = m.has_warmstart ? w.qacc_warmstart()[i] : Real(0); });
+  mass_product(g, m, w, w.qacc(), w.Ma());
+  add_products(g, m, w, w.qacc(), w.block_res(), true);
+  int iteration = 0;
+  Real cost = 0, fall = 0;
+  bool exact = false;
+  while (true) {
+    const Real now = evaluate_blocks(g, m, w);
+    const bool small = iteration > 0 && (cost - now + fall) * scale < tolerance;
+    if (exact || small || iteration >= m.iterations) break;
+    cost = now;
+    exact = newton_step<N>(g, m, w, fall).exact;
+    ++iteration;
+    if (exact && !forces) break;
+  }
+  if (forces) constraint_forces(g, m, w);
+  g.once([&] { w.counts()[kIterations] = iteration; });
 }
 
 }  // namespace hotloop

@@ -244,7 +244,7 @@ SIM_HD int pgs_edges(const G& g, const M& m, const W& w) {
   };
   const int n = w.counts()[kBlocks];
   if (n == 0) return 0;
-  return g.append(
+  return g.template append<3>(
       n, [&](int b) { return Item{edges_of(w, b)}; },
       [&](int b, const Item& item, int first) {
         for (int k = 0; k < item.count; ++k) w.pgs_order()[first + k] = 4 * b + k;

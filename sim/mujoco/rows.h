@@ -34,6 +34,7 @@ template <class Real>
 SIM_HD Real dot_row(const Real* row, const Real* vector, int n) {
   Real sum = 0, other = 0;
   int k = 0;
+#pragma unroll 2
   for (; 4 * k + 4 <= n; ++k) {
     const Quad<Real> a = quad(row, k), b = quad(vector, k);
     sum += a.v[0] * b.v[0];

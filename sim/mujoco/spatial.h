@@ -7,6 +7,10 @@
 namespace hotloop {
 
 template <class Real>
+struct Vec2 {
+  Real x, y;
+};
+template <class Real>
 struct Vec3 {
   Real x, y, z;
 };
@@ -65,6 +69,10 @@ SIM_HD void store6(Real* p, const Vec6<Real>& v) {
 // ---- vectors -------------------------------------------------------------------------------------------------------
 
 template <class Real>
+SIM_HD Vec2<Real> operator+(const Vec2<Real>& a, const Vec2<Real>& b) {
+  return {a.x + b.x, a.y + b.y};
+}
+template <class Real>
 SIM_HD Vec3<Real> operator+(const Vec3<Real>& a, const Vec3<Real>& b) {
   return {a.x + b.x, a.y + b.y, a.z + b.z};
 }
@@ -120,6 +128,10 @@ SIM_HD Vec3<Real> normalized(const Vec3<Real>& a, Real& len) {
 }
 
 #ifdef __CUDACC__
+template <class Real>
+__device__ __forceinline__ Vec2<Real> shuffle_xor(unsigned mask, const Vec2<Real>& v, int lanes) {
+  return {__shfl_xor_sync(mask, v.x, lanes), __shfl_xor_sync(mask, v.y, lanes)};
+}
 template <class Real>
 __device__ __forceinline__ Vec3<Real> shuffle_xor(unsigned mask, const Vec3<Real>& v, int lanes) {
   return {__shfl_xor_sync(mask, v.x, lanes), __shfl_xor_sync(mask, v.y, lanes), __shfl_xor_sync(mask, v.z, lanes)};

@@ -20,8 +20,7 @@ SIM_HD void forward(const G& g, const M& m, const W& w, bool forces) {
   if (m.pgs) {
     pgs<N>(g, m, w);
   } else {
-    newton<N>(g, m, w);
-    if (forces) constraint_forces(g, m, w);
+    newton<N>(g, m, w, forces);
   }
 }
 

@@ -1,6 +1,7 @@
 // Velocities, bias forces, passive forces, actuation: mj_comVel, mj_rne (without acceleration), mj_passive,
 // mj_fwdActuation; and the composite inertias of mj_makeM, summed along the tree together with the bias forces.
 #pragma once
+#include "sim/mujoco/rows.h"
 #include "sim/mujoco/spatial.h"
 #include "sim/mujoco/world.h"
 
@@ -46,6 +47,7 @@ SIM_HD void chain_velocities(const G& g, const M& m, const W& w) {
 // Lane k sums component k of an array [nbody][stride] over every body's subtree.
 template <class M, class Real>
 SIM_HD void subtree_sum(const M& m, Real* data, int stride) {
+#pragma unroll 1
   for (int b = m.nbody - 1; b > 0; --b) data[m.body_parentid[b] * stride] += data[b * stride];
 }
 
@@ -118,17 +120,20 @@ SIM_HD void joint_spring(const M& m, const W& w, int j) {
   const Real* rest = m.qpos_spring + m.jnt_qposadr[j];
   Real* out = w.qfrc_passive() + m.jnt_dofadr[j];
   if (type == JointType::hinge || type == JointType::slide) {
-    out[0] = m.has_springs ? -k * (qpos[0] - rest[0]) : Real(0);
+    out[0] = -k * (qpos[0] - rest[0]);
     return;
   }
-  const Real scale = m.has_springs ? -k : Real(0);
+  if (!m.has_ball_springs) {
+    for (int i = 0; i < (type == JointType::free ? 6 : 3); ++i) out[i] = 0;
+    return;
+  }
   if (type == JointType::free) {
-    store3(out, scale * (load3(qpos) - load3(rest)));
+    store3(out, -k * (load3(qpos) - load3(rest)));
     qpos += 3;
     rest += 3;
     out += 3;
   }
-  store3(out, scale * rotation_vector(conjugate(load4(rest)) * normalized(load4(qpos))));
+  store3(out, -k * rotation_vector(conjugate(load4(rest)) * normalized(load4(qpos))));
 }
 
 // Force of a fixed tendon's spring and damper.
@@ -136,6 +141,7 @@ template <class M, class W>
 SIM_HD typename M::Real tendon_force(const M& m, const W& w, int t) {
   using Real = typename M::Real;
   Real speed = 0;
+#pragma unroll 1
   for (int k = m.tendon_adr[t]; k < m.tendon_adr[t] + m.tendon_num[t]; ++k)
     speed += m.wrap_coef[k] * w.qvel()[m.wrap_dofid[k]];
   const Real len = w.ten_length()[t];
@@ -149,15 +155,16 @@ SIM_HD typename M::Real tendon_force(const M& m, const W& w, int t) {
 template <class G, class M, class W>
 SIM_HD void passive_forces(const G& g, const M& m, const W& w) {
   using Real = typename M::Real;
-  g.for_each(m.njnt, [&](int j) { joint_spring(m, w, j); });
+  if (m.has_springs) g.for_each(m.njnt, [&](int j) { joint_spring(m, w, j); });
   if (m.has_fluid) {
     g.for_each(m.nbody, [&](int b) { store6(w.cfluid() + 6 * b, fluid_force(m, w, b)); });
     g.for_each(6, [&](int k) { subtree_sum(m, w.cfluid() + k, 6); });
   }
   if (m.ntendon > 0) g.for_each(m.ntendon, [&](int t) { w.ten_velocity()[t] = tendon_force(m, w, t); });
   g.for_each(m.nv, [&](int i) {
-    Real force = w.qfrc_passive()[i];
+    Real force = m.has_springs ? w.qfrc_passive()[i] : Real(0);
     if (m.has_dampers) force -= m.dof_damping.of(w.index)[i] * w.qvel()[i];
+#pragma unroll 1
     for (int k = m.dof_wrapadr[i]; k < m.dof_wrapadr[i] + m.dof_wrapnum[i]; ++k) {
       const int entry = m.dof_wrap[k];
       force += m.wrap_coef[entry] * w.ten_velocity()[m.wrap_tendonid[entry]];
@@ -177,7 +184,7 @@ SIM_HD typename M::Real actuator_output(const M& m, const W& w, int u) {
   const Real* gain = m.actuator_gainprm.of(w.index) + 3 * u;
   const Real* bias = m.actuator_biasprm.of(w.index) + 3 * u;
   Real force = gain[0] * ctrl;
-  if (gain[1] != Real(0) || gain[2] != Real(0) || bias[0] != Real(0) || bias[1] != Real(0) || bias[2] != Real(0)) {
+  if (m.has_affine) {
     Real len = 0, speed = 0;
     const int id = m.actuator_trnid[u];
     const auto kind = static_cast<Transmission>(m.actuator_trntype[u]);
@@ -186,6 +193,7 @@ SIM_HD typename M::Real actuator_output(const M& m, const W& w, int u) {
     if (kind == Transmission::tendon) len = gear[0] * w.ten_length()[id];
     if (kind == Transmission::ball)
       len = dot(load3(gear), rotation_vector(normalized(load4(w.qpos() + m.jnt_qposadr[id]))));
+#pragma unroll 1
     for (int k = m.actuator_momadr[u]; k < m.actuator_momadr[u] + m.actuator_momnum[u]; ++k)
       speed += m.mom_coef[k] * w.qvel()[m.mom_dofid[k]];
     force += (gain[1] * len + gain[2] * speed) * ctrl + bias[0] + bias[1] * len + bias[2] * speed;
@@ -202,6 +210,7 @@ SIM_HD void actuation(const G& g, const M& m, const W& w) {
   g.for_each(m.nv, [&](int i) {
     Real force = 0;
     if (m.has_actuation)
+#pragma unroll 1
       for (int k = m.dof_momadr[i]; k < m.dof_momadr[i] + m.dof_momnum[i]; ++k)
         force += m.mom_coef[m.dof_mom[k]] * w.actuator_force()[m.mom_actid[m.dof_mom[k]]];
     const int j = m.dof_jntid[i];
@@ -224,7 +233,7 @@ template <class G, class M, class W>
 SIM_HD void mass_matrix(const G& g, const M& m, const W& w) {
   using Real = typename M::Real;
   Real* out = w.M();
-  g.for_each(m.nv * m.row, [&](int k) { out[k] = Real(0); });
+  g.for_each(m.nv * m.row / 4, [&](int k) { reinterpret_cast<Quad<Real>*>(out)[k] = {}; });
   g.for_each(m.nv, [&](int i) {
     const Vec6<Real> force = load10(w.crb() + 10 * m.dof_bodyid[i]) * load6(w.cdof() + 6 * i);
     out[i * m.row + i] = dot(load6(w.cdof() + 6 * i), force) + m.dof_armature.of(w.index)[i];

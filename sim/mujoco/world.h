@@ -74,7 +74,7 @@ constexpr int dof_words(int nv) { return (nv + 31) / 32; }
   X(J, s.max_rows* s.row, kConstraint, kSolve, 0)                                   \
   X(block_D, s.max_blocks, kConstraint, kSolve, 0)                                  \
   X(block_res, 3 * s.max_blocks, kConstraint, kSolve, 0)                            \
-  X(block_dir, 3 * s.max_blocks, kSolve, kSolve, 0)                                 \
+  X(block_dir, 3 * s.max_blocks, kConstraint, kSolve, 0)                            \
   X(block_force, 3 * s.max_blocks, kSolve, kSolve, kKeepContact)                    \
   X(dof_force, s.nv, kSolve, kSolve, 0)                                             \
   X(dof_stiff, s.nv, kSolve, kSolve, 0)                                             \
@@ -94,7 +94,7 @@ constexpr int dof_words(int nv) { return (nv + 31) / 32; }
   X(candidates, s.npair, kCollision, kCollision, 0)                               \
   X(block_code, s.max_blocks, kConstraint, kFinish, 0)                            \
   X(con_moves, 2 * dof_words(s.nv) * s.max_contacts, kConstraint, kConstraint, 0) \
-  X(block_state, s.max_blocks, kSolve, kSolve, 0)                                 \
+  X(block_state, s.max_blocks, kConstraint, kSolve, 0)                            \
   X(pgs_order, s.pgs ? 4 * s.max_blocks : 0, kSolve, kSolve, 0)
 
 // Entries of `counts`.
