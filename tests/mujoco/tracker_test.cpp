@@ -191,17 +191,22 @@ TEST(Tracker, P19NoStateBesideTheState) {
   const auto warm = zeros(model->data().nv), still = zeros(model->data().nv), ctrl = zeros(model->data().nu);
   std::vector<double> low(model->mujoco()->qpos0, model->mujoco()->qpos0 + model->data().nq);
   low[2] = 1.2;
-  Stepper<float> fresh(model->data()), used(model->data());
+  Stepper<float> fresh(model->data()), used(model->data()), poisoned(model->data());
   start(used, model->mujoco());
   for (int i = 0; i < 50; ++i) used.step();
-  for (Stepper<float>* s : {&fresh, &used}) {
+  const World<float> p = poisoned.world();
+  std::fill_n(p.reals, p.at.reals, std::numeric_limits<float>::quiet_NaN());
+  for (Stepper<float>* s : {&fresh, &used, &poisoned}) {
     s->set_state(low.data(), still.data(), warm.data(), ctrl.data());
     s->step();
   }
-  const World<float> a = fresh.world(), b = used.world();
-  EXPECT_EQ(std::memcmp(a.qpos(), b.qpos(), sizeof(float) * model->data().nq), 0);
-  EXPECT_EQ(std::memcmp(a.qvel(), b.qvel(), sizeof(float) * model->data().nv), 0);
-  EXPECT_EQ(std::memcmp(a.qfrc_constraint(), b.qfrc_constraint(), sizeof(float) * model->data().nv), 0);
+  const World<float> a = fresh.world();
+  for (Stepper<float>* s : {&used, &poisoned}) {
+    const World<float> b = s->world();
+    EXPECT_EQ(std::memcmp(a.qpos(), b.qpos(), sizeof(float) * model->data().nq), 0);
+    EXPECT_EQ(std::memcmp(a.qvel(), b.qvel(), sizeof(float) * model->data().nv), 0);
+    EXPECT_EQ(std::memcmp(a.qfrc_constraint(), b.qfrc_constraint(), sizeof(float) * model->data().nv), 0);
+  }
 }
 
 // P19: cylinders against MuJoCo.
