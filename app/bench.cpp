@@ -3,7 +3,7 @@
 
 #include "app/cli.h"
 #include "bench/bench.h"
-#include "train/config_value.h"
+#include "sim/core/value.h"
 
 namespace hotloop {
 

@@ -30,6 +30,9 @@ CLI::App* add_command(Cli& cli, const std::string& name, const std::string& summ
 // True for the commands that take configuration keys as flags.
 bool takes_settings(const std::string& command);
 
+// --name or --name=value; "-1" and "--" are values.
+bool is_option(const std::string& argument);
+
 // Moves every configuration key out of `args` into settings: --key value, --key=value, --flag, --no-flag; dashes and
 // underscores are the same. Error for a missing value and a key given twice.
 std::vector<Setting> take_settings(std::vector<std::string>& args);

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli.h"
+#include "data/file.h"
 #include "sim/core/assets.h"
 #include "sim/core/device.h"
 #include "sim/core/error.h"
@@ -250,7 +250,7 @@ void add_doctor(Cli& cli) {
       const Json report = examine();
       // paths need not be UTF-8
       const std::string text = report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-      std::fputs((*json ? text : section_text(report, 0)).c_str(), stdout);
+      write_output(*json ? text : section_text(report, 0));
       return 0;
     };
   });

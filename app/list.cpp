@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "app/cli.h"
+#include "data/file.h"
 #include "sim/core/registry.h"
 
 namespace hotloop {
@@ -38,7 +38,15 @@ Json bounds_json(const std::vector<float>& bounds) {
   return list;
 }
 
-Json spec_json(const EnvSpec& spec) {
+Json options_json(const std::vector<EnvOptionInfo>& options) {
+  Json list = Json::array();
+  for (const EnvOptionInfo& o : options)
+    list.push_back({{"key", "env." + o.key}, {"default", o.preset}, {"accepts", o.accepted}, {"help", o.help}});
+  return list;
+}
+
+Json entry_json(const EnvEntry& entry) {
+  const EnvSpec& spec = entry.spec;
   Json action;
   if (spec.action.is_box())
     action = {{"type", "box"}, {"low", bounds_json(spec.action.low)}, {"high", bounds_json(spec.action.high)}};
@@ -53,14 +61,19 @@ Json spec_json(const EnvSpec& spec) {
           {"action", action},
           {"action_mask", spec.has_action_mask},
           {"max_episode_steps", spec.max_episode_steps},
-          {"reward_threshold", has_threshold ? Json(spec.reward_threshold) : Json()}};
+          {"reward_threshold", has_threshold ? Json(spec.reward_threshold) : Json()},
+          {"model", entry.model.empty() ? Json() : Json(entry.model)},
+          {"options", options_json(entry.options)}};
 }
 
-std::string spec_text(const EnvSpec& spec) {
+std::string entry_text(const EnvEntry& entry) {
+  const EnvSpec& spec = entry.spec;
   std::string text = fmt::format("{}\n  observation  {}\n  action       {}{}\n  time limit   {} steps\n", spec.name,
                                  bounds_text(spec.observation.low, spec.observation.high), action_text(spec.action),
                                  spec.has_action_mask ? ", masked" : "", spec.max_episode_steps);
   if (std::isfinite(spec.reward_threshold)) text += fmt::format("  solved at    {}\n", spec.reward_threshold);
+  for (const EnvOptionInfo& o : entry.options)
+    text += fmt::format("  --env.{:<42} {} (default {})\n", o.key, o.help, o.preset);
   return text;
 }
 
@@ -68,17 +81,17 @@ int list(bool json) {
   Json all = Json::array();
   std::string text;
   for (const EnvEntry& entry : environments()) {
-    all.push_back(spec_json(entry.spec));
-    text += spec_text(entry.spec);
+    all.push_back(entry_json(entry));
+    text += entry_text(entry);
   }
-  std::fputs(json ? (all.dump(2) + "\n").c_str() : text.c_str(), stdout);
+  write_output(json ? all.dump(2) + "\n" : text);
   return 0;
 }
 
 }  // namespace
 
 void add_list(Cli& cli) {
-  CLI::App* command = add_command(cli, "list", "List the tasks with their spaces and limits");
+  CLI::App* command = add_command(cli, "list", "List the tasks with their spaces, limits and options");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "print a JSON array");
   command->callback([&cli, json] { cli.action = [json] { return list(*json); }; });

@@ -1,12 +1,16 @@
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "app/cli.h"
 #include "sim/core/error.h"
+#include "sim/core/value.h"
 #include "train/commands.h"
-#include "train/config_value.h"
 
 namespace hotloop {
 namespace {
+
+constexpr std::int64_t kMaxEpisodes = 10'000'000;  // return and length of each are kept: 80 MB
 
 struct PlayArguments {
   PlayOptions options;
@@ -15,7 +19,7 @@ struct PlayArguments {
 
 int play(PlayArguments& arguments) {
   PlayOptions& options = arguments.options;
-  parse_value("--episodes", arguments.episodes, {.low = 1, .high = 1e9}, options.episodes);
+  parse_value("--episodes", arguments.episodes, {.low = 1, .high = kMaxEpisodes}, options.episodes);
   if (!arguments.seed.empty()) parse_value("--seed", arguments.seed, {.low = 0, .high = 9e18}, options.seed.emplace());
   if (!arguments.checkpoint.empty()) {
     parse_value("--checkpoint", arguments.checkpoint, {.choices = {"best", "latest"}}, arguments.checkpoint);
@@ -32,7 +36,10 @@ void add_play(Cli& cli) {
   auto arguments = std::make_shared<PlayArguments>();
   PlayOptions& options = arguments->options;
   command->add_option("RUN|CHECKPOINT", options.target, "run folder or checkpoint file");
-  command->add_option("--episodes", arguments->episodes, "episodes to play (default 100)")->type_name("N");
+  command
+      ->add_option("--episodes", arguments->episodes,
+                   fmt::format("episodes to play, at most {} (default 100)", kMaxEpisodes))
+      ->type_name("N");
   command->add_option("--seed", arguments->seed, "seed of the episodes (default: the run's)")->type_name("S");
   command->add_option("--device", options.device, "auto, cpu, cuda or cuda:N (default auto)")->type_name("D");
   command

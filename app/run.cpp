@@ -7,13 +7,16 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <exception>
+#include <set>
+#include <sstream>
 
 #include "app/cli.h"
+#include "data/file.h"
 #include "sim/core/error.h"
+#include "sim/core/shell.h"
+#include "sim/core/value.h"
 #include "sim/core/version.h"
-#include "train/config_value.h"
 
 namespace hotloop {
 namespace {
@@ -39,15 +42,33 @@ void add_commands(Cli& cli) {
   cli.root.footer("hotloop COMMAND --help shows the options of a command.");
 }
 
-// CLI11 would take --json=7 for a count.
-void refuse_valued_flags(const Cli& cli, const std::vector<std::string>& args) {
-  for (const std::string& arg : args) {
-    const std::size_t equals = arg.find('=');
-    if (equals == std::string::npos || !arg.starts_with("--")) continue;
-    const CLI::Option* option = cli.root.get_subcommand(args[0])->get_option_no_throw(arg.substr(0, equals));
-    if (option && option->get_expected_max() == 0)
-      throw Error(arg.substr(0, equals) + " " + shown(arg.substr(equals + 1)) + ": takes no value");
+// What CLI11 would say in words of its own, or take otherwise than meant (--json=7 for a count): options without their
+// value, flags with one, options given twice. args[0] is the command.
+void check_options(const CLI::App& command, const std::vector<std::string>& args) {
+  std::set<std::string> given;
+  for (std::size_t i = 1; i < args.size() && args[i] != "--"; ++i) {
+    if (!is_option(args[i])) continue;
+    const std::size_t equals = args[i].find('=');
+    const std::string name = args[i].substr(0, equals);
+    const CLI::Option* option = command.get_option_no_throw(name);
+    if (!option) continue;
+    const bool is_flag = option->get_expected_max() == 0;
+    if (is_flag && equals != std::string::npos)
+      throw Error(name + " " + shown(args[i].substr(equals + 1)) + ": takes no value");
+    if (is_flag) continue;
+    if (!given.insert(name).second) throw Error(name + ": given twice, keep one");
+    if (equals != std::string::npos) continue;
+    if (i + 1 == args.size() || is_option(args[i + 1]))
+      throw Error(name + ": needs a value, " + option->get_description());
+    ++i;
   }
+}
+
+[[noreturn]] void refuse_command(const std::string& word, const std::vector<std::string>& names) {
+  const bool option = is_option(word);
+  throw Error((option ? "unknown option " : "unknown command ") + shown(word) +
+              suggestion(word, option ? std::vector<std::string>{"--help", "--version"} : names) + "; see " +
+              program_name() + " --help");
 }
 
 int parse_and_act(const std::vector<std::string>& command_line) {
@@ -58,38 +79,40 @@ int parse_and_act(const std::vector<std::string>& command_line) {
   if (args.empty()) args.emplace_back("--help");
   const std::vector<std::string> names = command_names(cli);
   const bool is_command = std::find(names.begin(), names.end(), args[0]) != names.end();
-  if (!is_command && args[0] != "--help" && args[0] != "-h" && args[0] != "--version")
-    throw Error("unknown command " + shown(args[0]) + suggestion(args[0], names) + "; see hotloop --help");
+  if (!is_command && args[0] != "--help" && args[0] != "-h" && args[0] != "--version") refuse_command(args[0], names);
   if (takes_settings(args[0])) cli.settings = take_settings(args);
-  if (is_command) refuse_valued_flags(cli, args);
+  if (is_command) check_options(*cli.root.get_subcommand(args[0]), args);
+  const std::string first = args[0];
   std::reverse(args.begin(), args.end());  // CLI11 takes them from the back
   try {
     cli.root.parse(args);
   } catch (const CLI::Success& help_or_version) {
-    return cli.root.exit(help_or_version);
+    std::ostringstream text;
+    const int status = cli.root.exit(help_or_version, text, text);
+    write_output(text.str());
+    return status;
+  } catch (const CLI::ExtrasError&) {  // all others are left to refuse_unknown()
+    const auto end_of_options = std::find(command_line.begin(), command_line.end(), "--");
+    const bool known = end_of_options != command_line.end() && end_of_options + 1 != command_line.end();
+    throw Error(first + ": unexpected argument" + (known ? " " + shown(end_of_options[1]) : "") + "; see " +
+                program_name() + " " + first + " --help");
   } catch (const CLI::ParseError& e) {
-    throw Error(e.what());
+    throw Error(first + ": " + e.what() + "; see " + program_name() + " --help");
   }
   for (const CLI::App* command : cli.root.get_subcommands()) refuse_unknown(*command);
-  if (!cli.action) throw Error("unexpected arguments; see hotloop --help");
+  if (!cli.action) throw Error("unexpected arguments; see " + program_name() + " --help");
   return cli.action();
 }
 
-// A full disk behind stdout is an error; a reader that left (`hotloop list | head -1`) is not.
-void flush_output() {
-  errno = 0;
-  if ((std::fflush(stdout) != 0 || std::ferror(stdout)) && errno != EPIPE)
-    throw Error(std::string("standard output: ") + std::strerror(errno ? errno : EIO));
-}
-
-// A file opened later must not become descriptor 0, 1 or 2, where messages would be written into it.
+// A file opened later must not become descriptor 0, 1 or 2, where messages would be written into it. What is written to
+// a closed standard output still fails.
 void open_standard_descriptors() {
   for (int fd = 0; fd <= 2; ++fd)
-    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF && ::open("/dev/null", O_RDWR) < 0) return;
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF && ::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) < 0)
+      return;
 }
 
 int fail(int status, const std::string& text) {
-  std::fflush(stdout);
   std::fputs(("hotloop: " + one_line(text) + "\n").c_str(), stderr);
   return status;
 }
@@ -103,12 +126,12 @@ CLI::App* add_command(Cli& cli, const std::string& name, const std::string& summ
 }
 
 void refuse_unknown(const CLI::App& command) {
-  const std::vector<std::string> extra = command.remaining();
+  std::vector<std::string> extra = command.remaining();
+  std::erase(extra, "--");
   if (extra.empty()) return;
+  const std::string help = "; see " + program_name() + " " + command.get_name() + " --help";
   const auto option = std::find_if(extra.begin(), extra.end(), [](const std::string& a) { return a.starts_with("-"); });
-  if (option == extra.end())
-    throw Error(command.get_name() + ": unexpected argument " + shown(extra[0]) + "; see hotloop " +
-                command.get_name() + " --help");
+  if (option == extra.end()) throw Error(command.get_name() + ": unexpected argument " + shown(extra[0]) + help);
   const std::string word = option->substr(0, option->find('='));
   std::vector<std::string> known;
   for (const CLI::Option* o : command.get_options())
@@ -118,17 +141,15 @@ void refuse_unknown(const CLI::App& command) {
       std::replace(name.begin(), name.end(), '_', '-');
       known.push_back("--" + name);
     }
-  throw Error(command.get_name() + ": unknown option " + shown(word) + suggestion(word, known) + "; see hotloop " +
-              command.get_name() + " --help");
+  throw Error(command.get_name() + ": unknown option " + shown(word) + suggestion(word, known) + help);
 }
 
 int run(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a training must outlive whoever reads its progress
   open_standard_descriptors();
   try {
-    const int status = parse_and_act(std::vector<std::string>(argv, argv + argc));
-    flush_output();
-    return status;
+    if (argc > 0) set_program_name(argv[0]);
+    return parse_and_act(std::vector<std::string>(argv, argv + argc));
   } catch (const Error& e) {
     return fail(2, e.what());
   } catch (const std::exception& e) {

@@ -7,7 +7,7 @@
 
 #include "app/cli.h"
 #include "sim/core/error.h"
-#include "train/config_value.h"
+#include "sim/core/value.h"
 
 namespace hotloop {
 namespace {
@@ -17,13 +17,9 @@ std::string dashed(std::string name) {
   return name;
 }
 
-// --name; "-1" and "--" are values
-bool is_option(const std::string& arg) {
-  return arg.size() > 2 && arg.starts_with("--") && std::isalpha(static_cast<unsigned char>(arg[2]));
-}
-
 std::string expectation(const std::string& spelling) {
   std::string text = "a value";
+  if (spelling.starts_with("env.")) text += "; hotloop list shows the options of a task";
   const TrainConfig defaults;
   visit_config(defaults, [&](const char* name, const auto& value, const KeyRule& rule) {
     if (canonical_key(spelling) == name) text = accepted(rule, value);
@@ -84,25 +80,30 @@ std::string help_line(const char* name, const std::string& takes, const std::str
 
 }  // namespace
 
+bool is_option(const std::string& argument) {
+  return argument.size() > 2 && argument.starts_with("--") && std::isalpha(static_cast<unsigned char>(argument[2]));
+}
+
 bool takes_settings(const std::string& command) { return command == "train" || command == "bench"; }
 
 std::vector<Setting> take_settings(std::vector<std::string>& args) {
   std::vector<Setting> settings;
   std::vector<std::string> rest;
-  std::map<std::string, std::string> seen;  // canonical key, spelling
+  std::map<std::string, std::string> seen;  // canonical key, flag as typed
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (args[i] == "--") {
       rest.insert(rest.end(), args.begin() + static_cast<std::ptrdiff_t>(i), args.end());
       break;
     }
+    const std::string typed = args[i].substr(0, args[i].find('='));
     const std::optional<Setting> setting = take_one(args, i);
     if (!setting) {
       rest.push_back(args[i]);
       continue;
     }
-    const auto [first, inserted] = seen.try_emplace(*canonical_key(setting->key), setting->key);
-    if (!inserted)
-      throw Error("--" + setting->key + " and --" + first->second + " both set " + first->first + ": keep one");
+    const auto [first, inserted] = seen.try_emplace(*canonical_key(setting->key), typed);
+    if (!inserted && first->second == typed) throw Error(typed + ": given twice, keep one");
+    if (!inserted) throw Error(typed + " and " + first->second + " both set " + first->first + ": keep one");
     settings.push_back(*setting);
   }
   args = std::move(rest);
@@ -123,7 +124,9 @@ std::string settings_help() {
       "\nSpellings of others that set a key by way of another value:\n"
       "  --anneal-lr               lr_schedule linear (true) or constant (false)\n"
       "  --minibatch-size          samples of a minibatch, sets num_minibatches; also --batch-size\n"
-      "  --max-iterations          rollouts in all, sets total_timesteps\n";
+      "  --max-iterations          rollouts in all, sets total_timesteps\n"
+      "\nOptions of the task (hotloop list shows them):\n"
+      "  --env.NAME                a table [env] in files\n";
   return out;
 }
 

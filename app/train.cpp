@@ -1,11 +1,14 @@
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <memory>
 
 #include "app/cli.h"
 #include "sim/core/error.h"
 #include "sim/core/registry.h"
+#include "sim/core/shell.h"
+#include "sim/core/value.h"
 #include "train/commands.h"
-#include "train/config_value.h"
 
 namespace hotloop {
 namespace {
@@ -43,7 +46,8 @@ TrainConfig layered_config(const TrainArguments& arguments, const std::vector<Se
     throw Error("--task " + shown(task->text) + ": contradicts the task " + shown(arguments.target) + ", keep one");
   if (!task) task = find_task(user);
   if (!task)
-    throw Error(shown(arguments.target) + ": task is missing; add task = \"CartPole-v1\" (or another of hotloop list)");
+    throw Error(shown(arguments.target) + ": task is missing; add task = \"CartPole-v1\" (or another of " +
+                program_name() + " list)");
   find_environment(task->text);
   std::vector<Setting> settings;
   for (const std::filesystem::path& path : task_config_files(task->text)) {
@@ -56,16 +60,26 @@ TrainConfig layered_config(const TrainArguments& arguments, const std::vector<Se
   return resolve_settings(settings);
 }
 
+// A run folder where a task belongs: the user wants to go on with it or to see it.
+void refuse_run_folder(const std::string& target) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(std::filesystem::path(target) / "config.toml", ignored)) return;
+  const std::string folder = shell_quoted(target);
+  throw Error(fmt::format("train: {} is a run folder; go on with it by {} train --resume {}, or see it by {} play {}",
+                          shown(target), program_name(), folder, program_name(), folder));
+}
+
 int train(Cli& cli, TrainArguments& arguments) {
   TrainOptions& options = arguments.options;
   for (const Setting& s : cli.settings)
     if (canonical_key(s.key) == "run_dir" && s.text.empty()) throw Error("--run-dir '': must name a folder");
   options.command_line = cli.command_line;
   if (!arguments.has_target && options.resume.empty())
-    throw Error("train: name a task (see hotloop list), a CONFIG.toml, or --resume RUN");
+    throw Error("train: name a task (see " + program_name() + " list), a CONFIG.toml, or --resume RUN");
   if (arguments.has_target && !options.resume.empty())
     throw Error("--resume " + shown(options.resume) + ": takes its task from the run; leave out " +
                 shown(arguments.target));
+  if (arguments.has_target) refuse_run_folder(arguments.target);
   const TrainConfig config = options.resume.empty() ? layered_config(arguments, cli.settings, options.sources)
                                                     : resume_config(options.resume, cli.settings);
   validate(config, find_environment(config.task).spec.action);
@@ -78,7 +92,7 @@ void add_train(Cli& cli) {
   CLI::App* command = add_command(cli, "train", "Train a policy");
   auto arguments = std::make_shared<TrainArguments>();
   CLI::Option* target = command->add_option("TASK|CONFIG.toml", arguments->target, "task name or configuration file");
-  CLI::Option* resume = command->add_option("--resume", arguments->options.resume, "go on with this run folder");
+  CLI::Option* resume = command->add_option("--resume", arguments->options.resume, "run folder to go on with");
   resume->type_name("RUN");
   command->add_flag("--quiet", arguments->options.quiet, "no progress line");
   command->footer(settings_help);

@@ -59,9 +59,8 @@ void append_csv(const BenchOptions& options, const std::string& benchmark, Devic
 
 void print(const std::vector<BenchResult>& results) {
   for (const BenchResult& r : results)
-    fmt::print("{} {} {:.6g}   (min {:.6g}, max {:.6g}{})\n", r.name, r.unit, r.value, r.min, r.max,
-               r.hash != 0 ? fmt::format(", hash {:016x}", r.hash) : "");
-  std::fflush(stdout);
+    write_output(fmt::format("{} {} {:.6g}   (min {:.6g}, max {:.6g}{})\n", r.name, r.unit, r.value, r.min, r.max,
+                             r.hash != 0 ? fmt::format(", hash {:016x}", r.hash) : ""));
 }
 
 TrainConfig config_of(const BenchOptions& options, std::vector<Setting> own) {
@@ -84,8 +83,8 @@ void run_env(const BenchOptions& options) {
   if (!config.task.empty()) env.tasks = {config.task};
   if (set_by_user(options, "num_envs")) env.num_envs = {config.num_envs};
   const std::vector<BenchResult> results = bench_env(env);
-  print(results);
   append_csv(options, "env", env.device, results);
+  print(results);
 }
 
 // The comparison that the field runs: CartPole, 4096 worlds x 32 steps, 4 epochs x 4 minibatches, separate 2x64
@@ -104,8 +103,8 @@ void run_train(const BenchOptions& options) {
     const TrainConfig config = config_of(options, own);
     validate(config);
     const std::vector<BenchResult> results = bench_train(config, options.seconds);
-    print(results);
     append_csv(options, "train", device, results);
+    print(results);
   }
 }
 

@@ -14,25 +14,16 @@ namespace {
 
 constexpr int kStepsPerReplay = 64;
 
-// A batch with the buffers its steps write.
+// Random actions and steps, as one replay.
 class EnvLoop {
  public:
   EnvLoop(const EnvEntry& entry, const Exec& exec, std::int64_t num_envs, std::uint64_t seed)
       : exec_(exec),
         batch_(entry.make({.num_envs = num_envs, .seed = seed, .device = exec.device})),
         actions_(entry.spec.action, num_envs, exec.device, seed),
-        step_(exec.device, 1) {
-    const auto n = static_cast<std::size_t>(num_envs);
-    const std::size_t obs = n * static_cast<std::size_t>(entry.spec.obs_dim());
-    observation_ = Buffer<float>(exec.device, obs);
-    final_observation_ = Buffer<float>(exec.device, obs);
-    reward_ = Buffer<float>(exec.device, n);
-    terminated_ = Buffer<std::uint8_t>(exec.device, n);
-    truncated_ = Buffer<std::uint8_t>(exec.device, n);
-    action_ = Buffer<std::int64_t>(exec.device, n * static_cast<std::size_t>(entry.spec.action.dim()));
-    if (entry.spec.has_action_mask)
-      mask_ = Buffer<std::uint8_t>(exec.device, n * static_cast<std::size_t>(entry.spec.action.num_choices()));
-    batch_->reset(exec, observation_.data(), mask_.data());
+        step_(exec.device, 1),
+        buffers_(entry.spec, num_envs, exec.device) {
+    batch_->reset(exec, buffers_.observation.data(), buffers_.action_mask.data());
     if (exec.device.is_cuda()) {
       graph_.begin(exec);
       queue_steps();
@@ -52,32 +43,26 @@ class EnvLoop {
 
   std::uint64_t hash() const {
     std::uint64_t h = 14695981039346656037u;
-    add(h, observation_.data(), observation_.bytes());
-    add(h, reward_.data(), reward_.bytes());
-    add(h, terminated_.data(), terminated_.bytes());
-    add(h, truncated_.data(), truncated_.bytes());
+    add(h, buffers_.observation);
+    add(h, buffers_.reward);
+    add(h, buffers_.terminated);
+    add(h, buffers_.truncated);
     return h;
   }
 
  private:
   void queue_steps() {
-    StepIo io;
-    io.action = action_.data();
-    io.observation = observation_.data();
-    io.reward = reward_.data();
-    io.terminated = terminated_.data();
-    io.truncated = truncated_.data();
-    io.final_observation = final_observation_.data();
-    io.action_mask = mask_.data();
+    const StepIo io = buffers_.io();
     for (int k = 0; k < kStepsPerReplay; ++k) {
-      actions_.fill(exec_, step_.data(), action_.data());
+      actions_.fill(exec_, step_.data(), buffers_.action.data());
       batch_->step(exec_, io);
     }
   }
 
-  void add(std::uint64_t& h, const void* data, std::size_t bytes) const {
-    std::vector<unsigned char> host(bytes);
-    copy_async(exec_, host.data(), {}, data, exec_.device, bytes);
+  template <class T>
+  void add(std::uint64_t& h, const Buffer<T>& written) const {
+    std::vector<unsigned char> host(written.bytes());
+    copy_async(exec_, host.data(), {}, written.data(), exec_.device, host.size());
     synchronize(exec_);
     for (const unsigned char byte : host) h = (h ^ byte) * 1099511628211u;
   }
@@ -86,9 +71,7 @@ class EnvLoop {
   std::unique_ptr<Batch> batch_;
   RandomActions actions_;
   Buffer<std::uint64_t> step_;
-  Buffer<float> observation_, final_observation_, reward_;
-  Buffer<std::uint8_t> terminated_, truncated_, mask_;
-  Buffer<std::int64_t> action_;
+  StepBuffers buffers_;
   Graph graph_;
 };
 

@@ -94,6 +94,11 @@ void AtomicFile::commit() {
   sync_folder_of(path_);
 }
 
+void write_output(std::string_view text) {
+  if (const int reason = write_all(STDOUT_FILENO, text.data(), text.size()))
+    throw_file_error("standard output", reason);
+}
+
 void write_file(const fs::path& path, std::string_view text) {
   AtomicFile file(path);
   file.write(text);

@@ -49,6 +49,9 @@ class AtomicFile {
 // The whole file in one AtomicFile.
 void write_file(const std::filesystem::path& path, std::string_view text);
 
+// Writes to standard output at once, so that its failure is known by its own errno.
+void write_output(std::string_view text);
+
 // Gives the existing file `from` the second name `to`, replacing what was there in one step: a hard link, or a copy
 // where the file system has no links. Both must be in one file system, and neither may be changed in place later.
 void link_file(const std::filesystem::path& from, const std::filesystem::path& to);

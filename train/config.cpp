@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <type_traits>
 
-#include "sim/core/env.h"
 #include "sim/core/error.h"
-#include "train/config_value.h"
+#include "sim/core/registry.h"
+#include "sim/core/value.h"
 
 namespace hotloop {
 namespace {
@@ -29,6 +30,29 @@ std::string underscored(std::string text) {
 
 bool is_spelling(const std::string& word, const char* name, const KeyRule& rule) {
   return word == name || std::find(rule.aliases.begin(), rule.aliases.end(), word) != rule.aliases.end();
+}
+
+constexpr std::string_view kEnvPrefix = "env.";
+
+// The name of a task's option, of a key env.NAME.
+std::optional<std::string> env_option(const std::string& spelling) {
+  if (!spelling.starts_with(kEnvPrefix)) return std::nullopt;
+  return underscored(spelling.substr(kEnvPrefix.size()));
+}
+
+// The given options of the task with the others at their defaults.
+EnvOptions complete_options(const std::string& task, const EnvOptions& given) {
+  for (const EnvEntry& entry : environments())
+    if (entry.spec.name == task) return resolve_options(entry, given);
+  return given;
+}
+
+// An option's value in TOML: what is no number, flag or range is text.
+std::string toml_option(const std::string& text) {
+  double number = 0;
+  const bool plain = is_boolean(text) || text.starts_with("[") ||
+                     std::from_chars(text.data(), text.data() + text.size(), number).ptr == text.data() + text.size();
+  return plain && !text.empty() ? text : toml_text(text);
 }
 
 [[noreturn]] void refuse_unknown(const Setting& s) {
@@ -148,6 +172,10 @@ TrainConfig resolve_settings(const std::vector<Setting>& settings) {
   for (const Setting& s : settings) {
     const std::optional<std::string> key = canonical_key(s.key);
     if (!key) refuse_unknown(s);
+    if (const std::optional<std::string> option = env_option(s.key)) {
+      config.env.push_back({*option, s.text, s.label()});
+      continue;
+    }
     const bool late = needs_rollout_size(underscored(s.key));
     if (*key == "num_minibatches") minibatches = late ? &s : nullptr;
     if (*key == "total_timesteps") timesteps = late ? &s : nullptr;
@@ -155,6 +183,7 @@ TrainConfig resolve_settings(const std::vector<Setting>& settings) {
   }
   for (const Setting* s : {minibatches, timesteps})
     if (s) assign_from_rollout(config, *s);
+  config.env = complete_options(config.task, config.env);
   return config;
 }
 
@@ -210,10 +239,13 @@ std::string to_toml(const TrainConfig& config) {
     if (group != rule.group) out += fmt::format("\n# {}\n", rule.group), group = rule.group;
     out += fmt::format("{} = {}  # {}\n", name, toml_text(value), rule.help);
   });
+  if (!config.env.empty()) out += fmt::format("\n# options of {}\n[env]\n", config.task);
+  for (const EnvOption& option : config.env) out += fmt::format("{} = {}\n", option.key, toml_option(option.text));
   return out;
 }
 
 std::optional<std::string> canonical_key(const std::string& spelling) {
+  if (const std::optional<std::string> option = env_option(spelling)) return std::string(kEnvPrefix) + *option;
   const std::string word = underscored(spelling);
   for (const DerivedKey& derived : kDerivedKeys)
     if (word == derived.spelling) return derived.key;

@@ -8,8 +8,8 @@
 #include "data/file.h"
 #include "sim/core/assets.h"
 #include "sim/core/error.h"
+#include "sim/core/value.h"
 #include "train/config.h"
-#include "train/config_value.h"
 
 namespace hotloop {
 namespace {
@@ -49,6 +49,21 @@ Wants wanted(const std::string& key) {
 std::string number_text(const toml::node& node) {
   if (const auto* integer = node.as_integer()) return toml_text(integer->get());
   return toml_text(node.as_floating_point()->get());
+}
+
+// An option of a task as the command line would spell it; nothing for a type that no option takes.
+std::optional<std::string> option_text(const toml::node& node) {
+  if (node.is_boolean()) return toml_text(node.as_boolean()->get());
+  if (node.is_string()) return node.as_string()->get();
+  if (node.is_integer() || node.is_floating_point()) return number_text(node);
+  if (!node.is_array()) return std::nullopt;
+  std::string text = "[";
+  for (const toml::node& element : *node.as_array()) {
+    if (!element.is_integer() && !element.is_floating_point()) return std::nullopt;
+    if (text.size() > 1) text += ", ";
+    text += number_text(element);
+  }
+  return text + "]";
 }
 
 // The node as the command line would spell it; nothing for a type that the key does not take.
@@ -101,7 +116,8 @@ const char* type_name(Wants wants) {
 Setting read_setting(const std::string& key, const toml::node& node, const std::string& where) {
   Setting setting{key, "", where};
   if (node.is_table() || node.is_array_of_tables())
-    throw Error(where + ": [" + shown(key) + "] is a table: keys stand at the top level, without sections");
+    throw Error(where + ": [" + shown(key) +
+                "] is a table: keys stand at the top level, only options of the task in [env]");
   const std::optional<std::string> canonical = canonical_key(key);
   if (!canonical) {
     resolve_settings({setting});  // refuses it with the nearest key
@@ -115,6 +131,17 @@ Setting read_setting(const std::string& key, const toml::node& node, const std::
   return setting;
 }
 
+// An entry of the table [env].
+Setting read_env_setting(const std::string& key, const toml::node& node, const std::string& where) {
+  Setting setting{"env." + key, "", where};
+  const std::optional<std::string> text = option_text(node);
+  if (!text)
+    throw Error(setting.label() + " " + type_name(node) +
+                ": must be a number, true or false, text or a range of numbers");
+  setting.text = *text;
+  return setting;
+}
+
 }  // namespace
 
 std::vector<Setting> read_settings(const fs::path& path) {
@@ -124,11 +151,17 @@ std::vector<Setting> read_settings(const fs::path& path) {
 std::vector<Setting> parse_settings(const std::string& text, const std::string& source) {
   const toml::table table = parse_toml(text, source);
   const std::string name = shown(source);
+  const auto place = [&](const toml::node& node) { return name + ":" + std::to_string(node.source().begin.line); };
   std::map<unsigned, std::vector<Setting>> by_line;  // toml++ sorts by key, messages and layers want the file's order
   std::map<std::string, std::string> seen;           // canonical key, spelling
   for (const auto& [key, node] : table) {
     const unsigned line = node.source().begin.line;
-    const Setting setting = read_setting(std::string(key.str()), node, name + ":" + std::to_string(line));
+    if (key == "env" && node.is_table()) {
+      for (const auto& [option, value] : *node.as_table())
+        by_line[value.source().begin.line].push_back(read_env_setting(std::string(option.str()), value, place(value)));
+      continue;
+    }
+    const Setting setting = read_setting(std::string(key.str()), node, place(node));
     const auto [first, inserted] = seen.try_emplace(*canonical_key(setting.key), setting.key);
     if (!inserted)
       throw Error(setting.where + ": " + setting.key + " and " + first->second + " both set " + first->first +

@@ -1,6 +1,7 @@
 // Deterministic evaluation: each world plays one whole episode, so that short episodes count no more than long ones.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -19,26 +20,26 @@ struct EvaluationResult {
 class Evaluator {
  public:
   // `seed` keys the start states and, if `stochastic`, the actions; evaluation has streams of its own.
-  Evaluator(const EnvEntry& env, const PolicySpec& policy, const Exec& exec, std::int64_t episodes, std::uint64_t seed,
-            int max_episode_steps, bool stochastic);
+  Evaluator(const EnvEntry& env, const EnvOptions& options, const PolicySpec& policy, const Exec& exec,
+            std::int64_t episodes, std::uint64_t seed, int max_episode_steps, bool stochastic);
 
   PolicyNet& net() { return net_; }
-  // Plays the episodes anew, always from the same start states. Waits for the device.
-  EvaluationResult run();
+  // Plays the episodes anew, always from the same start states. Waits for the device. Calls `progress` from time to
+  // time with the number of episodes that have ended.
+  EvaluationResult run(const std::function<void(std::int64_t)>& progress = {});
 
  private:
-  void play_round(std::int64_t round, EvaluationResult& result);
+  void play_round(std::int64_t round, EvaluationResult& result, const std::function<void(std::int64_t)>& progress);
 
   const EnvEntry& env_;
+  EnvOptions options_;
   Exec exec_;
   std::int64_t episodes_, worlds_;
   std::uint64_t seed_;
   int max_episode_steps_;
   bool stochastic_;
   PolicyNet net_;
-  Buffer<float> observation_, reward_;
-  Buffer<std::uint8_t> terminated_, truncated_, mask_;
-  Memory action_;
+  StepBuffers buffers_;
 };
 
 }  // namespace hotloop

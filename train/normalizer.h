@@ -12,7 +12,8 @@ class ObservationNormalizer {
  public:
   ObservationNormalizer(Device device, std::int64_t dim, double clip);
 
-  // out = clamp((in - mean) / sqrt(var + 1e-8), +-clip), rows of dim; a copy before the first update.
+  // out = clamp((in - mean) / sqrt(var + 1e-8), +-clip), rows of dim; only the clamp before the first
+  // update.
   void apply(const Exec& exec, std::int64_t rows, const float* in, float* out) const;
   // Merges `rows` rows; scratch-free, capturable.
   void update(const Exec& exec, std::int64_t rows, const float* in);

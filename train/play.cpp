@@ -1,24 +1,41 @@
 // play_command: evaluates a trained policy.
 #include <fmt/format.h>
 
-#include <cstdio>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "data/file.h"
 #include "sim/core/error.h"
 #include "sim/core/thread_pool.h"
 #include "train/checkpoint.h"
 #include "train/commands.h"
 #include "train/evaluate.h"
+#include "train/progress.h"
 #include "train/run_dir.h"
 
 namespace hotloop {
+namespace {
+
+EvaluationResult play(Evaluator& evaluator, const PlayOptions& options) {
+  if (options.json) return evaluator.run();
+  ProgressLine line;
+  const auto start = ProgressLine::Clock::now();
+  const EvaluationResult result = evaluator.run([&](std::int64_t ended) {
+    const std::chrono::duration<double> seconds = ProgressLine::Clock::now() - start;
+    line.update(episodes_text(ended, options.episodes, seconds.count()));
+  });
+  line.clear();
+  return result;
+}
+
+}  // namespace
 
 int play_command(const PlayOptions& options) {
   const auto path = resolve_checkpoint(options.target, options.checkpoint);
   const Safetensors file = read_checkpoint(path);
   const CheckpointInfo info = checkpoint_info(file);
   const EnvEntry& env = find_environment(info.config.task);
-  const PolicySpec policy = make_policy_spec(info.config, env.spec);
+  const PolicySpec policy = make_policy_spec(info.config, spec_with_options(env, info.config.env));
   check_policy(file, policy);  // before memory is asked for as the file's configuration says
   const Device device = parse_device(options.device);
   ThreadPool pool(static_cast<int>(info.config.num_threads));
@@ -26,10 +43,10 @@ int play_command(const PlayOptions& options) {
   const Exec exec{device, stream.get(), &pool};
   // other start states than the evaluations that chose the checkpoint
   const auto seed = static_cast<std::uint64_t>(options.seed.value_or(info.config.seed + 1000003));
-  Evaluator evaluator(env, policy, exec, options.episodes, seed, static_cast<int>(info.config.max_episode_steps),
-                      options.stochastic);
+  Evaluator evaluator(env, info.config.env, policy, exec, options.episodes, seed,
+                      static_cast<int>(info.config.max_episode_steps), options.stochastic);
   load_policy(file, exec, evaluator.net());
-  const EvaluationResult r = evaluator.run();
+  const EvaluationResult r = play(evaluator, options);
   if (options.json) {
     const nlohmann::ordered_json out = {{"task", info.config.task},
                                         {"checkpoint", path.string()},
@@ -39,12 +56,12 @@ int play_command(const PlayOptions& options) {
                                         {"length_mean", r.length_mean},
                                         {"deterministic", !options.stochastic},
                                         {"device", device.str()}};
-    std::puts(out.dump().c_str());
+    write_output(out.dump() + "\n");
     return 0;
   }
-  fmt::print("{}: {} episodes of {}{}\nreturn {:.2f} +- {:.2f}   length {:.1f}\n", path.string(), r.episodes,
-             info.config.task, options.stochastic ? ", actions sampled" : "", r.return_mean, r.return_std,
-             r.length_mean);
+  write_output(fmt::format("{}: {} episodes of {}{}\nreturn {:.2f} +- {:.2f}   length {:.1f}\n", path.string(),
+                           r.episodes, info.config.task, options.stochastic ? ", actions sampled" : "", r.return_mean,
+                           r.return_std, r.length_mean));
   return 0;
 }
 

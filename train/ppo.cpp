@@ -1,7 +1,5 @@
 #include "train/ppo.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -10,8 +8,9 @@
 
 #include "sim/core/error.h"
 #include "sim/core/host_memory.h"
-#include "train/config_value.h"
+#include "sim/core/value.h"
 #include "train/net_ops.h"
+#include "train/ppo_limits.h"
 
 namespace hotloop {
 namespace {
@@ -27,26 +26,6 @@ LrSchedule parse_schedule(const std::string& name) {
 }
 
 std::int64_t minibatch_rows(const TrainConfig& c) { return c.num_envs * c.num_steps / c.num_minibatches; }
-
-// A GPU runs a minibatch whole; on the CPU the shards are what threads share.
-std::int64_t shards(const TrainConfig& c, Device device) { return device.is_cuda() ? 1 : c.num_shards; }
-
-// Parameters, their gradients (one set a shard) and Adam's two moments.
-double parameter_bytes(const PolicySpec& policy, std::int64_t shard_count) {
-  return 4.0 * static_cast<double>(policy.num_parameters) * static_cast<double>(3 + shard_count);
-}
-
-// A checkpoint whose checksum fits can still be another program's or a damaged run's.
-void check_control(const std::string& file, const Control& control, const TrainConfig& config) {
-  const double updates = static_cast<double>(control.iteration) * static_cast<double>(config.update_epochs) *
-                         static_cast<double>(config.num_minibatches);
-  if (control.iteration < 0) throw Error(fmt::format("{}: control: iteration {} is negative", file, control.iteration));
-  if (control.adam_step < 0 || static_cast<double>(control.adam_step) > updates)
-    throw Error(fmt::format("{}: control: adam_step {}: must be in [0, {:.0f}] after iteration {}", file,
-                            control.adam_step, updates, control.iteration));
-  if (!(control.learning_rate >= 0 && control.learning_rate <= 10))
-    throw Error(fmt::format("{}: control: learning_rate {}: must be in [0, 10]", file, control.learning_rate));
-}
 
 }  // namespace
 
@@ -111,7 +90,7 @@ std::vector<LeafSpec> rollout_leaves(const PolicySpec& policy, std::int64_t num_
 PpoTrainer::PpoTrainer(const TrainConfig& config, const EnvEntry& env, Device device)
     : config_(config),
       env_(env),
-      policy_(make_policy_spec(config, env.spec)),
+      policy_(make_policy_spec(config, spec_with_options(env, config.env))),
       update_(make_update_spec(config)),
       pool_(static_cast<int>(config.num_threads)),
       stream_(device),
@@ -123,38 +102,14 @@ PpoTrainer::PpoTrainer(const TrainConfig& config, const EnvEntry& env, Device de
   const double usable = device.is_cuda() ? static_cast<double>(cuda_device_info(device.index).total_bytes)
                                          : static_cast<double>(available_memory());
   try {
-    if (!device.is_cuda()) check_memory();
+    if (!device.is_cuda()) check_memory(config_, policy_);
     allocate();
   } catch (const OutOfMemory& e) {
-    refuse_size(e.what(), usable);
+    refuse_size(config_, policy_, device, e.what(), usable);
   } catch (const std::bad_alloc&) {
-    refuse_size(device.str() + ": out of memory", usable);
+    refuse_size(config_, policy_, device, device.str() + ": out of memory", usable);
   }
   begin_run();
-}
-
-// On the CPU, before seconds go into filling what is there: the least that a run takes.
-void PpoTrainer::check_memory() const {
-  const auto needed =
-      static_cast<double>(Arena::required(rollout_leaves(policy_, config_.num_steps, config_.num_envs))) +
-      parameter_bytes(policy_, config_.num_shards);
-  const auto available = static_cast<double>(available_memory());
-  if (needed > available)
-    throw OutOfMemory(
-        fmt::format("cpu: out of memory: {:.0f} MB needed, {:.0f} MB free", 1e-6 * needed, 1e-6 * available));
-}
-
-void PpoTrainer::refuse_size(const std::string& reason, double usable_bytes) const {
-  // rollout, its minibatches and the activations of the networks take about three times the rollout alone; a tenth is
-  // left for everything else
-  const double per_env = 3 * static_cast<double>(Arena::required(rollout_leaves(policy_, config_.num_steps, 1)));
-  const double left = 0.9 * usable_bytes - parameter_bytes(policy_, shards(config_, exec_.device));
-  if (left < per_env)
-    throw Error(fmt::format("hidden_sizes {}: {}; the network has {} parameters", toml_text(config_.hidden_sizes),
-                            reason, policy_.num_parameters));
-  const auto fit = std::min(static_cast<std::int64_t>(left / per_env), std::max<std::int64_t>(1, config_.num_envs / 2));
-  throw Error(fmt::format("num_envs {} x num_steps {}: {}; about {} environments would fit", config_.num_envs,
-                          config_.num_steps, reason, fit));
 }
 
 PpoTrainer::~PpoTrainer() {
@@ -167,7 +122,7 @@ PpoTrainer::~PpoTrainer() {
 void PpoTrainer::allocate() {
   const Device device = exec_.device;
   const std::int64_t n = config_.num_envs, t = config_.num_steps, rows = minibatch_rows(config_);
-  const std::int64_t shard_count = shards(config_, device);
+  const std::int64_t shard_count = num_shards(config_, device);
   const auto size = [](std::int64_t count) { return static_cast<std::size_t>(count); };
   arena_ = std::make_unique<Arena>(device, rollout_leaves(policy_, t, n));
   BatchConfig batch;
@@ -176,6 +131,7 @@ void PpoTrainer::allocate() {
   batch.device = device;
   batch.max_episode_steps = static_cast<int>(config_.max_episode_steps);
   batch.random_episode_start = config_.random_episode_start;
+  batch.options = config_.env;
   batch_ = env_.make(batch);
   head_ = std::make_unique<HeadArrays>(policy_, device);
   parameters_ = Buffer<float>(device, size(policy_.num_parameters));
@@ -383,7 +339,7 @@ void PpoTrainer::update() {
 }
 
 void PpoTrainer::minibatch(const std::int32_t* index) {
-  const std::int64_t rows = minibatch_rows(config_), shard_count = shards(config_, exec_.device);
+  const std::int64_t rows = minibatch_rows(config_), shard_count = num_shards(config_, exec_.device);
   const std::int64_t dim = policy_.action.dim();
   minibatch_->gather(exec_, samples_, index, normalizer_ ? normalizer_->view() : ObservationNormalizer::View{});
   const Samples<float> batch = minibatch_->view();

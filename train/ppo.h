@@ -71,9 +71,7 @@ class PpoTrainer {
     void* data;  // on the device
   };
   std::vector<StateTensor> state();
-  void check_memory() const;
   void allocate();
-  [[noreturn]] void refuse_size(const std::string& reason, double usable_bytes) const;
   void bind_rollout();
   void begin_run();
   void iteration();

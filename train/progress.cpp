@@ -58,6 +58,13 @@ std::string progress_text(const ProgressState& state) {
          value_text(state.episodic_length) + "   " + duration_text(left) + " left";
 }
 
+std::string episodes_text(std::int64_t ended, std::int64_t episodes, double seconds) {
+  const auto done = static_cast<double>(ended), total = static_cast<double>(episodes);
+  return count_text(done) + " of " + count_text(total) + " episodes (" +
+         formatted("%.0f", std::floor(100 * done / total)) + " %)   " + duration_text(seconds * (total - done) / done) +
+         " left";
+}
+
 ProgressLine::ProgressLine(std::FILE* out) : ProgressLine(out, ::isatty(::fileno(out)) == 1) {}
 
 ProgressLine::~ProgressLine() {
@@ -79,11 +86,25 @@ void ProgressLine::message(std::string_view text) {
   drawn_ = false;
 }
 
+void ProgressLine::clear() {
+  if (!drawn_) return;
+  std::fwrite(kEraseLine.data(), 1, kEraseLine.size(), out_);
+  std::fflush(out_);
+  drawn_ = false;
+}
+
+bool ProgressLine::due(Clock::time_point now) const {
+  return in_place_ && (!drawn_ || now - drawn_at_ >= kRedrawInterval);
+}
+
 void ProgressLine::update(const ProgressState& state, Clock::time_point now) {
-  if (!in_place_ || (drawn_ && now - drawn_at_ < kRedrawInterval)) return;
+  if (due(now)) update(progress_text(state), now);
+}
+
+void ProgressLine::update(const std::string& text, Clock::time_point now) {
+  if (!due(now)) return;
   // a line that wraps could not be redrawn in place; the last column stays free for the cursor
-  const std::string text = progress_text(state).substr(0, static_cast<std::size_t>(columns() - 1));
-  const std::string line = std::string(kEraseLine) + text;
+  const std::string line = std::string(kEraseLine) + text.substr(0, static_cast<std::size_t>(columns() - 1));
   std::fwrite(line.data(), 1, line.size(), out_);
   std::fflush(out_);
   drawn_ = true;

@@ -4,18 +4,17 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <optional>
 
 #include "sim/core/error.h"
+#include "sim/core/shell.h"
+#include "sim/core/value.h"
 #include "train/checkpoint.h"
 #include "train/commands.h"
-#include "train/config_value.h"
 #include "train/evaluate.h"
 #include "train/machine.h"
 #include "train/nvml.h"
@@ -46,8 +45,6 @@ double thread_seconds() {
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
-
-std::string shell_quoted(const std::string& path);
 
 class TrainRun {
  public:
@@ -95,7 +92,7 @@ TrainRun::TrainRun(const TrainConfig& config, const TrainOptions& options, Devic
       env_(find_environment(config.task)),
       folder_(open_folder(config, options)),
       trainer_(config, env_, device),
-      evaluator_(env_, trainer_.policy(), trainer_.exec(), config.eval_episodes,
+      evaluator_(env_, config.env, trainer_.policy(), trainer_.exec(), config.eval_episodes,
                  static_cast<std::uint64_t>(config.seed), static_cast<int>(config.max_episode_steps), false),
       total_iterations_(num_iterations(config)),
       steps_per_iteration_(config.num_envs * config.num_steps),
@@ -262,23 +259,13 @@ int TrainRun::run() {
   const std::string folder = folder_.path().string();
   if (signal_received != 0 && counters_.iteration < total_iterations_) {
     if (!quiet_)
-      progress_.message(fmt::format("stopped and saved; go on with: hotloop train --resume {}", shell_quoted(folder)));
+      progress_.message(
+          fmt::format("stopped and saved; go on with: {} train --resume {}", program_name(), shell_quoted(folder)));
   } else if (!quiet_) {
-    progress_.message(
-        fmt::format("done in {}; play it with: hotloop play {}", duration_text(elapsed()), shell_quoted(folder)));
+    progress_.message(fmt::format("done in {}; play it with: {} play {}", duration_text(elapsed()), program_name(),
+                                  shell_quoted(folder)));
   }
   return 0;
-}
-
-// A path as a shell takes it.
-std::string shell_quoted(const std::string& path) {
-  const auto plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("._/-+=", c);
-  };
-  if (!path.empty() && std::all_of(path.begin(), path.end(), plain)) return path;
-  std::string quoted = "'";
-  for (const char c : path) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 // The newest checkpoint of a run folder: `latest`, or where that was lost the newest numbered one.
@@ -288,8 +275,8 @@ Safetensors newest_checkpoint(const std::filesystem::path& run) {
   std::filesystem::path path = run / "latest.safetensors";
   if (!std::filesystem::exists(path, ignored)) {
     if (numbered.empty())
-      throw Error(fmt::format("run folder '{}' holds no checkpoint yet; start the run anew with: hotloop train {}",
-                              run.string(), (run / "config.toml").string()));
+      throw Error(fmt::format("run folder '{}' holds no checkpoint yet; start the run anew with: {} train {}",
+                              run.string(), program_name(), shell_quoted((run / "config.toml").string())));
     path = numbered.front();
   }
   try {
@@ -316,6 +303,10 @@ std::optional<Safetensors> resumed_checkpoint(const TrainConfig& config, const s
       throw Error(fmt::format("{}: is of a run with {} = {}, the run's config.toml says {}", file.name(), name,
                               was->second, toml_text(value)));
   });
+  for (std::size_t i = 0; i < config.env.size(); ++i)
+    if (i >= saved.env.size() || !(saved.env[i] == config.env[i]))
+      throw Error(fmt::format("{}: is of a run with other options of {}, the run's config.toml says env.{} = {}",
+                              file.name(), config.task, config.env[i].key, config.env[i].text));
   return file;
 }
 

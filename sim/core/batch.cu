@@ -13,7 +13,7 @@ struct EpisodeTerm {
   WorldBook book;
   SIM_HD EpisodeStats operator()(std::int64_t w) const {
     const EpisodeStats stats = {book.stat_return[w], static_cast<double>(book.stat_length[w]), book.stat_episodes[w],
-                                book.stat_nonfinite[w]};
+                                book.stat_nonfinite[w], book.stat_overflow[w]};
     return stats;
   }
 };
@@ -23,7 +23,7 @@ struct ClearStats {
   SIM_HD void operator()(std::int64_t w) const {
     book.stat_return[w] = 0.0f;
     book.stat_length[w] = book.stat_episodes[w] = 0;
-    book.stat_nonfinite[w] = 0;
+    book.stat_nonfinite[w] = book.stat_overflow[w] = 0;
   }
 };
 
@@ -51,7 +51,7 @@ std::size_t carve(std::byte* base, std::int64_t num_envs, std::size_t state_byte
   for (std::int32_t** p : {&book.elapsed, &book.length, &book.stat_length, &book.stat_episodes, &book.first_length})
     carver.take(*p, num_envs);
   for (float** p : {&book.episode_return, &book.stat_return, &book.first_return}) carver.take(*p, num_envs);
-  carver.take(book.stat_nonfinite, num_envs);
+  for (std::uint32_t** p : {&book.stat_nonfinite, &book.stat_overflow}) carver.take(*p, num_envs);
   return carver.used();
 }
 
@@ -97,6 +97,29 @@ struct IncrementOp {
 };
 
 }  // namespace
+
+StepBuffers::StepBuffers(const EnvSpec& spec, std::int64_t num_envs, Device device) {
+  const auto size = [&](std::int64_t each) { return static_cast<std::size_t>(num_envs * each); };
+  action = Memory(device, size(spec.action.dim()) * sizeof(std::int64_t));
+  observation = Buffer<float>(device, size(spec.obs_dim()));
+  reward = Buffer<float>(device, size(1));
+  final_observation = Buffer<float>(device, size(spec.obs_dim()));
+  terminated = Buffer<std::uint8_t>(device, size(1));
+  truncated = Buffer<std::uint8_t>(device, size(1));
+  if (spec.has_action_mask) action_mask = Buffer<std::uint8_t>(device, size(spec.action.num_choices()));
+}
+
+StepIo StepBuffers::io() const {
+  StepIo io;
+  io.action = action.data();
+  io.observation = observation.data();
+  io.reward = reward.data();
+  io.terminated = terminated.data();
+  io.truncated = truncated.data();
+  io.final_observation = final_observation.data();
+  io.action_mask = action_mask.data();
+  return io;
+}
 
 Batch::Batch(EnvSpec spec, const BatchConfig& config, std::size_t state_bytes)
     : spec_(std::move(spec)),

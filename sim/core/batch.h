@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "sim/core/book.h"
 #include "sim/core/device.h"
 #include "sim/core/env.h"
 
@@ -17,17 +18,17 @@ struct BatchConfig {
   int max_episode_steps = 0;          // 0: the task's own
   bool random_episode_start = false;  // first episodes start at a random time (their statistics are left out)
   bool evaluation = false;            // draws from the evaluation streams
+  EnvOptions options = {};            // of the environment; those left out keep their defaults
 };
 
-// Where one step of all worlds reads and writes, on the batch's device. Usually row t of a rollout's arena.
-struct StepIo {
-  const void* action = nullptr;         // int64 [num_envs, dim] (discrete) or float [num_envs, dim]
-  float* observation = nullptr;         // [num_envs, obs_dim] after the step; of a new episode where one ended
-  float* reward = nullptr;              // [num_envs]
-  std::uint8_t* terminated = nullptr;   // [num_envs] the task ended
-  std::uint8_t* truncated = nullptr;    // [num_envs] the time limit ended it (both may be set)
-  float* final_observation = nullptr;   // [num_envs, obs_dim] written only where an episode ended; may be null
-  std::uint8_t* action_mask = nullptr;  // [num_envs, num_choices] for the next action; null if the task has none
+// What steps read and write where no rollout's arena keeps it.
+struct StepBuffers {
+  StepBuffers(const EnvSpec& spec, std::int64_t num_envs, Device device);
+  StepIo io() const;
+
+  Memory action;  // of either type: 8 bytes a component
+  Buffer<float> observation, reward, final_observation;
+  Buffer<std::uint8_t> terminated, truncated, action_mask;
 };
 
 // Whole episodes that ended since the last collect().
@@ -35,21 +36,12 @@ struct EpisodeStats {
   double return_sum = 0, length_sum = 0;
   std::int64_t episodes = 0;
   std::int64_t nonfinite = 0;  // worlds that turned NaN or infinite and were reset (not counted as episodes)
+  std::int64_t overflows = 0;  // steps of worlds that ran out of room for contacts or constraint rows
 };
 SIM_HD EpisodeStats operator+(const EpisodeStats& a, const EpisodeStats& b) {
-  return {a.return_sum + b.return_sum, a.length_sum + b.length_sum, a.episodes + b.episodes, a.nonfinite + b.nonfinite};
+  return {a.return_sum + b.return_sum, a.length_sum + b.length_sum, a.episodes + b.episodes, a.nonfinite + b.nonfinite,
+          a.overflows + b.overflows};
 }
-
-// Per-world bookkeeping, one array each [num_envs], on the batch's device.
-struct WorldBook {
-  std::uint64_t* step;    // steps since the batch was made; keys the random draws
-  std::int32_t* elapsed;  // steps that count toward the time limit
-  std::int32_t* length;   // steps of this episode
-  float* episode_return;
-  float *stat_return, *first_return;
-  std::int32_t *stat_length, *stat_episodes, *first_length;  // first_length: 0 until the first whole episode ended
-  std::uint32_t* stat_nonfinite;
-};
 
 class Batch {
  public:
@@ -115,5 +107,19 @@ class RandomActions {
   std::uint64_t seed_;
   Buffer<float> low_, span_;
 };
+
+// The view of a batch's books that kernels take.
+inline BookView make_book_view(const BatchConfig& config, const WorldBook& book, int max_episode_steps,
+                               std::uint32_t base_stream) {
+  const auto stream = [&](RngStream s) { return base_stream + static_cast<std::uint32_t>(s); };
+  return {book,
+          config.num_envs,
+          config.seed,
+          stream(RngStream::reset),
+          stream(RngStream::dynamics),
+          stream(RngStream::episode_length),
+          max_episode_steps,
+          config.random_episode_start};
+}
 
 }  // namespace hotloop

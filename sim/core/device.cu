@@ -8,6 +8,7 @@
 #include "sim/core/cuda_check.h"
 #include "sim/core/error.h"
 #include "sim/core/host_memory.h"
+#include "sim/core/shell.h"
 
 namespace hotloop {
 namespace {
@@ -84,7 +85,8 @@ Device parse_device(const std::string& text) {
   if (!built_with_cuda()) throw Error("device '" + text + "': this build has no CUDA backend; use --device cpu");
   const int count = cuda_device_count();
   if (count == 0)
-    throw Error("device '" + text + "': no CUDA device answers here; use --device cpu (see hotloop doctor)");
+    throw Error("device '" + text + "': no CUDA device answers here; use --device cpu (see " + program_name() +
+                " doctor)");
   if (index >= count)
     throw Error("device '" + text + "': only " + std::to_string(count) +
                 " CUDA device(s), the highest is cuda:" + std::to_string(count - 1));

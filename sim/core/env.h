@@ -61,6 +61,18 @@ struct EnvSpec {
   std::int64_t obs_dim() const { return static_cast<std::int64_t>(observation.low.size()); }
 };
 
+// One option of an environment as it was given; `label` starts messages about it ("--env.frame_skip").
+struct EnvOption {
+  std::string key, text, label = {};
+  friend bool operator==(const EnvOption& a, const EnvOption& b) { return a.key == b.key && a.text == b.text; }
+};
+using EnvOptions = std::vector<EnvOption>;
+
+// An option that an environment has: key, default, what it takes, what it does.
+struct EnvOptionInfo {
+  std::string key, preset, accepted, help;
+};
+
 template <class Real>
 struct StepResult {
   Real reward;

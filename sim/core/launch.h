@@ -5,9 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
-#include <memory>
-#include <new>
 #include <stdexcept>
 #include <type_traits>
 
@@ -22,18 +19,6 @@
 #endif
 
 namespace hotloop {
-
-// Splits [0, n) into ranges of at least `grain` indices and calls f(begin, end) for each, on the CPU.
-template <class F>
-void for_ranges(const Exec& exec, std::int64_t n, std::int64_t grain, F f) {
-  const std::int64_t threads = exec.pool == nullptr ? 1 : exec.pool->size();
-  const std::int64_t parts = std::min<std::int64_t>(threads, std::max<std::int64_t>(1, n / grain));
-  if (parts <= 1) {
-    if (n > 0) f(std::int64_t{0}, n);
-    return;
-  }
-  exec.pool->run(static_cast<int>(parts), [&](int part) { f(n * part / parts, n * (part + 1) / parts); });
-}
 
 // Lane counts above a warp take the whole block.
 constexpr int groups_per_block(int lanes) { return lanes >= 32 ? std::max(1, 64 / lanes) : 64 / lanes; }
@@ -141,13 +126,7 @@ void parallel_warps(const Exec& exec, std::int64_t n, std::size_t bytes, const O
     return;
   }
 #endif
-  for_ranges(exec, n, 4, [&](std::int64_t begin, std::int64_t end) {
-    const std::unique_ptr<std::byte, decltype(&std::free)> memory(
-        static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)), &std::free);
-    if (!memory) throw std::bad_alloc();
-    std::memset(memory.get(), 0, bytes);
-    for (std::int64_t i = begin; i < end; ++i) op(SerialGroup<L>{}, i, memory.get());
-  });
+  serial_worlds(exec, n, bytes, [&](std::int64_t i, std::byte* memory) { op(SerialGroup<L>{}, i, memory); });
 }
 
 inline constexpr int kSumLanes = 256;

@@ -11,9 +11,19 @@
 namespace hotloop {
 
 struct EnvEntry {
-  EnvSpec spec;
+  EnvSpec spec;  // with every option at its default
   std::unique_ptr<Batch> (*make)(const BatchConfig&) = nullptr;
+  std::string model = {};                                    // the MJCF file of a task on a model
+  std::vector<EnvOptionInfo> options = {};                   // what BatchConfig::options may set
+  EnvSpec (*spec_with)(const EnvOptions&) = nullptr;         // null: no options
+  EnvOptions (*resolve)(const EnvOptions& given) = nullptr;  // null: no options
 };
+
+// Every option of an environment with its value, in the environment's order. Error naming a key that it has not, with
+// the nearest, or a value that it does not take.
+EnvOptions resolve_options(const EnvEntry& entry, const EnvOptions& given);
+// The spec with these options.
+EnvSpec spec_with_options(const EnvEntry& entry, const EnvOptions& given);
 
 // All registered environments, in order of registration.
 const std::vector<EnvEntry>& environments();

@@ -48,6 +48,13 @@ class Rng {
   SIM_HD Rng(std::uint64_t seed, RngStream stream, std::uint32_t world, std::uint64_t step)
       : Rng(seed, static_cast<std::uint32_t>(stream), world, step) {}
 
+  // The same draws from draw 4 * block on.
+  SIM_HD Rng at_block(std::uint32_t block) const {
+    Rng other(seed_, stream_, world_, step_);
+    other.draw_ = 4 * block;
+    return other;
+  }
+
   // 32 uniform bits; the k-th call gives draw k.
   SIM_HD std::uint32_t bits() {
     if (draw_ % 4 == 0) {

@@ -4,7 +4,10 @@
 
 #include "sim/core/error.h"
 #include "sim/core/register.h"
+#include "sim/core/shell.h"
+#include "sim/core/value.h"
 #include "sim/envs/env_list.h"
+#include "sim/tasks/task_list.h"
 
 namespace hotloop {
 namespace {
@@ -32,6 +35,9 @@ template <class... E>
 std::vector<EnvEntry> entries(EnvTypes<E...>) {
   std::vector<EnvEntry> list;
   (add(list, make_entry<E>()), ...);
+#define HOTLOOP_ADD_TASK(Task) add(list, task_entry<Task>());
+  HOTLOOP_TASKS(HOTLOOP_ADD_TASK)
+#undef HOTLOOP_ADD_TASK
   return list;
 }
 
@@ -50,7 +56,21 @@ const EnvEntry& find_environment(const std::string& name) {
     if (e.spec.name == name) return e;
     names.push_back(e.spec.name);
   }
-  throw Error("unknown task '" + name + "'" + suggestion(name, names) + "; see hotloop list");
+  throw Error("unknown task '" + name + "'" + suggestion(name, names) + "; see " + program_name() + " list");
+}
+
+EnvOptions resolve_options(const EnvEntry& entry, const EnvOptions& given) {
+  if (entry.resolve != nullptr) return entry.resolve(given);
+  if (!given.empty())
+    throw Error((given[0].label.empty() ? "env." + given[0].key : given[0].label) + " " + shown(given[0].text) + ": " +
+                entry.spec.name + " has no options");
+  return {};
+}
+
+EnvSpec spec_with_options(const EnvEntry& entry, const EnvOptions& given) {
+  if (entry.spec_with != nullptr) return entry.spec_with(given);
+  resolve_options(entry, given);
+  return entry.spec;
 }
 
 void register_environment(EnvEntry entry) { add(registry(), std::move(entry)); }

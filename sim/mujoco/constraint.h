@@ -182,22 +182,16 @@ SIM_HD void tendon_limits(const G& g, const M& m, const W& w, int& blocks, int& 
   }
 }
 
-template <class M>
-SIM_HD bool has_ball_limits(const M& m) {
-  for (int k = 0; k < m.nquat; ++k)
-    if (m.jnt_limited[m.quat_jntid[k]] != 0) return true;
-  return false;
-}
-
 // In MuJoCo's order: joints (a joint's lower limit before its upper), then tendons. PGS depends on the order.
 template <class G, class M, class W>
 SIM_HD void limit_blocks(const G& g, const M& m, const W& w, int& blocks, int& rows) {
   const int first = blocks;
-  if (has_ball_limits(m)) {
+  if (m.has_ball_limits) {
     for (int j = 0; j < m.njnt; ++j) {
       if (static_cast<JointType>(m.jnt_type[j]) == JointType::ball && m.jnt_limited[j] != 0)
         ball_limit(g, m, w, j, blocks, rows);
       const int sides = near_limits(m, w, j);
+#pragma unroll 1
       for (int side = 0; side < 2; ++side) {
         if ((sides >> side & 1) == 0) continue;
         const int block = blocks++;

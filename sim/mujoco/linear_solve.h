@@ -169,4 +169,89 @@ SIM_HD void solve(const SerialGroup<L>&, int n, Real*, int, Real*, Row row, Real
   factor_and_solve<N>(n, N, a, x);
 }
 
+// out = the inverse of the n x n matrix at a; rows of both have `stride` elements and are 16-byte aligned. rows: the
+// row buffer, as for solve. Gauss-Jordan without pivoting: the matrix is symmetric and positive definite.
+template <int N, int L, class Real>
+SIM_HD void invert(const SerialGroup<L>&, int n, const Real* a, int stride, Real*, Real* out) {
+  for (int i = 0; i < n * stride; ++i) out[i] = a[i];
+  for (int k = 0; k < n; ++k) {
+    Real* pivot = out + k * stride;
+    const Real inverse = Real(1) / pivot[k];
+    pivot[k] = Real(1);
+    for (int j = 0; j < n; ++j) pivot[j] *= inverse;
+    for (int i = 0; i < n; ++i) {
+      if (i == k) continue;
+      Real* row = out + i * stride;
+      const Real factor = row[k];
+      row[k] = Real(0);
+      for (int j = 0; j < n; ++j) row[j] -= factor * pivot[j];
+    }
+  }
+}
+
+#ifdef __CUDACC__
+
+template <int N, int L, class Real>
+__device__ __forceinline__ void invert(const DeviceGroup<L>& g, int n, const Real* a, int stride, Real* rows,
+                                       Real* out) {
+  if constexpr (N <= 64) {
+    constexpr int R = (N + L - 1) / L;
+    Real h[R][N];
+#pragma unroll
+    for (int s = 0; s < R; ++s) {
+      const int i = g.lane + L * s;
+      each_in_row<N>(a + (i < n ? i : n - 1) * stride, N < stride ? N : stride, [&](int j, Real v) { h[s][j] = v; });
+    }
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      if (k >= n) break;
+      Real* buffer = rows + (k & 1) * (N + 4);
+#pragma unroll
+      for (int s = 0; s < R; ++s)
+        if (g.lane + L * s == k)
+#pragma unroll
+          for (int q = 0; q < N / 4; ++q)
+            reinterpret_cast<Quad<Real>*>(buffer)[q] = {
+                {h[s][4 * q], h[s][4 * q + 1], h[s][4 * q + 2], h[s][4 * q + 3]}};
+      g.sync();
+      const Real inverse = fast_reciprocal(buffer[k]);
+#pragma unroll
+      for (int s = 0; s < R; ++s) {
+        const bool own = g.lane + L * s == k;
+        const Real factor = own ? -inverse : h[s][k] * inverse;
+        each_in_row<N>(buffer, N, [&](int j, Real p) {
+          if (j != k) h[s][j] = (own ? Real(0) : h[s][j]) - factor * p;
+        });
+        h[s][k] = -factor;
+      }
+    }
+#pragma unroll
+    for (int s = 0; s < R; ++s) {
+      const int i = g.lane + L * s;
+      if (i >= n) continue;
+#pragma unroll
+      for (int j = 0; j < N; ++j)
+        if (j < n) out[i * stride + j] = h[s][j];
+    }
+    g.sync();
+  } else {
+    g.for_each(n * stride, [&](int i) { out[i] = a[i]; });
+    for (int k = 0; k < n; ++k) {
+      Real* pivot = out + k * stride;
+      const Real inverse = Real(1) / pivot[k];
+      g.sync();
+      g.for_each(n, [&](int j) { pivot[j] = j == k ? inverse : pivot[j] * inverse; });
+      g.for_each(n, [&](int i) {
+        if (i == k) return;
+        Real* row = out + i * stride;
+        const Real factor = row[k];
+        row[k] = Real(0);
+        for (int j = 0; j < n; ++j) row[j] -= factor * pivot[j];
+      });
+    }
+  }
+}
+
+#endif  // __CUDACC__
+
 }  // namespace hotloop

@@ -54,6 +54,7 @@ struct ModelSizes {
   bool has_polytopes = false;     // some pair has a box or cylinder
   bool has_powers = false;        // some impedance has a power other than 1 and 2
   bool has_affine = false;        // some actuator's force depends on its length or velocity
+  bool has_ball_limits = false;   // some ball joint has a limit
   bool has_ball_springs = false;  // some free or ball joint has a spring
 };
 

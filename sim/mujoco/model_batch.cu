@@ -7,6 +7,7 @@
 #include "sim/core/launch.h"
 #include "sim/core/rng.h"
 #include "sim/mujoco/model_kernel.h"
+#include "sim/mujoco/specialize.h"
 
 namespace hotloop {
 namespace {
@@ -40,7 +41,8 @@ struct UniformOp {
 
 }  // namespace
 
-ModelBatch::ModelBatch(std::shared_ptr<const LoadedModel> model, std::int64_t num_worlds, Device device)
+ModelBatch::ModelBatch(std::shared_ptr<const LoadedModel> model, std::int64_t num_worlds, Device device,
+                       bool specialised)
     : model_(std::move(model)),
       num_worlds_(num_worlds),
       device_(device),
@@ -48,6 +50,12 @@ ModelBatch::ModelBatch(std::shared_ptr<const LoadedModel> model, std::int64_t nu
       layout_(make_layout(model_->data(), 0)) {
   if (num_worlds < 1) throw Error("num_worlds is " + std::to_string(num_worlds) + ", accepted: at least 1");
   state_ = Buffer<float>(device, static_cast<std::size_t>(num_worlds) * state_bytes() / sizeof(float));
+  if (specialised && device.is_cuda()) {
+    const std::string code =
+        special_kernel_code("#include \"sim/mujoco/model_step.h\"\n", special_source(data(), layout_), "ModelStepArgs",
+                            lanes_for(data().bound), data().row, working_bytes());
+    kernel_ = SpecialKernel::get({code, data().path}, device);
+  }
   counters_ = Buffer<std::int32_t>(device, static_cast<std::size_t>(num_worlds) * kModelCounters);
 }
 
@@ -81,6 +89,7 @@ void ModelBatch::random_controls(const Exec& exec, std::uint64_t step) {
 void ModelBatch::step(const Exec& exec, int steps) {
   const ModelStepArgs args{memory_.view(), layout_, qpos(),           qvel(), qacc_warmstart(),
                            qacc(),         ctrl(),  counters_.data(), steps};
+  if (kernel_ != nullptr) return kernel_->launch(exec, num_worlds_, lanes_for(data().bound), working_bytes(), args);
   switch (data().bound) {
     case 16:
       return launch_model_step<16>(exec, num_worlds_, args);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "sim/mujoco/load.h"
+#include "sim/mujoco/special_kernel.h"
 #include "sim/mujoco/world.h"
 
 namespace hotloop {
@@ -18,7 +19,8 @@ struct PhysicsStats {
 
 class ModelBatch {
  public:
-  ModelBatch(std::shared_ptr<const LoadedModel> model, std::int64_t num_worlds, Device device);
+  // specialised: on a GPU, a kernel compiled for the model at run time instead of the generic one.
+  ModelBatch(std::shared_ptr<const LoadedModel> model, std::int64_t num_worlds, Device device, bool specialised = true);
 
   const LoadedModel& model() const { return *model_; }
   std::int64_t num_worlds() const { return num_worlds_; }
@@ -41,6 +43,7 @@ class ModelBatch {
   void random_controls(const Exec& exec, std::uint64_t step);
   // `steps` steps of every world in one launch; capturable.
   void step(const Exec& exec, int steps);
+  const SpecialKernel* special_kernel() const { return kernel_.get(); }
   // What happened since the last reset; waits for exec.
   PhysicsStats stats(const Exec& exec);
 
@@ -51,6 +54,7 @@ class ModelBatch {
   Device device_;
   ModelMemory<float> memory_;
   WorldLayout layout_;
+  std::shared_ptr<const SpecialKernel> kernel_;  // null: the generic one
   Buffer<float> state_;
   Buffer<std::int32_t> counters_;  // [num_worlds][5]: contacts, rows, iterations, evaluations, status
 };

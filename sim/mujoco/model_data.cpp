@@ -67,7 +67,6 @@ void count_blocks(ModelData& m) {
                                                   : 3 * m.max_contacts;
   m.max_blocks = blocks + m.max_contacts;
   m.max_rows = rows + contact_rows;
-  if (m.pgs) m.max_rows += blocks;  // it gives every block a row
 }
 
 }  // namespace

@@ -14,6 +14,9 @@ struct ModelStepArgs {
   const float* ctrl;
   int* counters;  // [worlds][kModelCounters]
   int steps;
+
+  template <int N, class G, class M, class Layout>
+  SIM_HD void run(const G& g, long long world, void* memory, const M& m, const Layout& at) const;
 };
 
 // Registers: 64 K a multiprocessor. With rows of up to 32 elements in registers 20 blocks leave 96 each.
@@ -59,6 +62,11 @@ SIM_HD void step_world(const G& g, const M& m, const Layout& at, const ModelStep
     c[3] += evaluations;
     c[4] |= w.counts()[kStatus];
   });
+}
+
+template <int N, class G, class M, class Layout>
+SIM_HD void ModelStepArgs::run(const G& g, long long world, void* memory, const M& m, const Layout& at) const {
+  step_world<N>(g, m, at, *this, static_cast<int>(world), memory);
 }
 
 }  // namespace hotloop

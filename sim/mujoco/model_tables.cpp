@@ -115,7 +115,7 @@ void find_features(ModelData& d) {
   d.has_polytopes = !std::all_of(d.pair_kind.begin(), d.pair_kind.end(), round);
   d.pair_kinds = 0;
   for (const int kind : d.pair_kind) d.pair_kinds |= 1 << kind;
-  d.has_affine = d.has_ball_springs = false;
+  d.has_affine = d.has_ball_springs = d.has_ball_limits = false;
   for (int u = 0; u < d.nu; ++u) {
     const double *gain = &d.actuator_gainprm[3 * u], *bias = &d.actuator_biasprm[3 * u];
     d.has_affine = d.has_affine || gain[1] != 0 || gain[2] != 0 || bias[0] != 0 || bias[1] != 0 || bias[2] != 0;

@@ -41,63 +41,43 @@ SIM_HD Real edge_value(int k, int edges, Real v0, Real v1, Real v2) {
   return k == 0 ? v0 + v1 : k == 1 ? v0 - v1 : k == 2 ? v0 + v2 : v0 - v2;
 }
 
-// The symmetric factorisation of M in w.H(): unit upper triangle U and D on the diagonal, M = U' D U.
-template <class G, class M, class W>
-SIM_HD void factor_mass(const G& g, const M& m, const W& w) {
+// M^-1 in w.H(), qacc_smooth in w.search(), and the rows of J M^-1 in w.MinvJ(). One column a lane.
+template <int N, class G, class M, class W>
+SIM_HD void inverse_rows(const G& g, const M& m, const W& w) {
   using Real = typename M::Real;
-  const int stride = m.row + 4;
-  Real* a = w.H();
+  invert<N>(g, m.nv, w.M(), m.row, w.solve_rows(), w.H());
+  const int rows = w.counts()[kRows];
   g.for_each(m.nv, [&](int i) {
-    for (int j = 0; j < m.nv; ++j) a[i * stride + j] = w.M()[i * m.row + j];
-  });
-  for (int k = 0; k < m.nv; ++k) {
-    const Real inverse = Real(1) / a[k * stride + k];
-    g.for_each(m.nv - k - 1, [&](int r) {
-      const int i = k + 1 + r;
-      const Real factor = a[k * stride + i] * inverse;
-      for (int j = i; j < m.nv; ++j) a[i * stride + j] -= factor * a[k * stride + j];
-    });
-  }
-  g.for_each(m.nv, [&](int k) {
-    const Real inverse = Real(1) / a[k * stride + k];
-    for (int j = k + 1; j < m.nv; ++j) a[k * stride + j] *= inverse;
+    Real column[N];  // of M^-1: its row, as it is symmetric
+    each_in_row<N>(w.H() + i * m.row, m.row, [&](int j, Real v) { column[j] = v; });
+    Real smooth = 0;
+#pragma unroll
+    for (int j = 0; j < N; ++j)
+      if (j < m.nv) smooth += column[j] * w.qfrc_smooth()[j];
+    w.search()[i] = smooth;
+#pragma unroll 1
+    for (int r = 0; r < rows; ++r) {
+      Real sum = 0;
+      each_in_row<N>(w.J() + r * m.row, m.row, [&](int j, Real v) {
+        if (j < m.nv) sum += column[j] * v;
+      });
+      w.MinvJ()[r * m.row + i] = sum;
+    }
   });
 }
 
-// x becomes M^-1 x, by one lane.
-template <class M, class W, class Real>
-SIM_HD void mass_solve(const M& m, const W& w, Real* x) {
-  const int stride = m.row + 4;
-  const Real* a = w.H();
-  for (int k = 0; k < m.nv; ++k)
-    for (int j = k + 1; j < m.nv; ++j) x[j] -= a[k * stride + j] * x[k];
-  for (int k = m.nv - 1; k >= 0; --k) {
-    Real sum = x[k] / a[k * stride + k];
-    for (int j = k + 1; j < m.nv; ++j) sum -= a[k * stride + j] * x[j];
-    x[k] = sum;
-  }
-}
-
-// Turns the dof blocks into rows, so that every block has J and M^-1 J' rows; returns nothing: the codes are rewritten.
-template <class G, class M, class W>
-SIM_HD void make_all_rows(const G& g, const M& m, const W& w) {
+// Entry i of the row of an edge, in J (inverse: false) or in J M^-1. Dof blocks have no rows: theirs follow from M^-1.
+template <class M, class W>
+SIM_HD typename M::Real edge_entry(const M& m, const W& w, int block, int k, int i, bool inverse) {
   using Real = typename M::Real;
-  const int n = w.counts()[kBlocks];
-  int rows = w.counts()[kRows];
-  for (int b = 0; b < n; ++b) {
-    if (!is_dof_block(kind_of(w, b))) continue;
-    const int row = rows++;
-    const bool friction = kind_of(w, b) == BlockKind::dof_friction;
-    const Real sign = friction ? Real(1) : limit_of(w, b);
-    const int dof = index_of(w, b);
-    g.for_each(m.row, [&](int i) { w.J()[row * m.row + i] = i == dof ? sign : Real(0); });
-    g.once([&] { w.block_code()[b] = block_code(friction ? BlockKind::row_friction : BlockKind::row_limit, row); });
+  const BlockKind kind = kind_of(w, block);
+  const int index = index_of(w, block);
+  if (is_dof_block(kind)) {
+    const Real sign = kind == BlockKind::dof_limit ? limit_of(w, block) : Real(1);
+    return sign * (inverse ? w.H()[index * m.row + i] : Real(i == index ? 1 : 0));
   }
-  const int total = rows;
-  g.for_each(total, [&](int r) {
-    for (int i = 0; i < m.row; ++i) w.MinvJ()[r * m.row + i] = w.J()[r * m.row + i];
-    mass_solve(m, w, w.MinvJ() + r * m.row);
-  });
+  const Real* r = (inverse ? w.MinvJ() : w.J()) + index * m.row + i;
+  return kind != BlockKind::pyramid ? r[0] : edge_value(k, 4, r[0], r[m.row], r[2 * m.row]);
 }
 
 // qacc = qacc_smooth + M^-1 J' force. qacc_smooth lies in w.search().
@@ -108,13 +88,16 @@ SIM_HD void pgs_acceleration(const G& g, const M& m, const W& w) {
   const int n = w.counts()[kBlocks];
   g.for_each(m.nv, [&](int i) {
     Real sum = w.search()[i];
+#pragma unroll 1
     for (int b = 0; b < n; ++b) {
       const Real* f = force + 4 * b;
-      const Real* r = w.MinvJ() + index_of(w, b) * m.row + i;
-      if (edges_of(w, b) == 1)
-        sum += f[0] * r[0];
-      else
+      const BlockKind kind = kind_of(w, b);
+      if (kind == BlockKind::pyramid) {
+        const Real* r = w.MinvJ() + index_of(w, b) * m.row + i;
         sum += (f[0] + f[1] + f[2] + f[3]) * r[0] + (f[0] - f[1]) * r[m.row] + (f[2] - f[3]) * r[2 * m.row];
+      } else {
+        sum += f[0] * edge_entry(m, w, b, 0, i, true);
+      }
     }
     w.qacc()[i] = sum;
   });
@@ -127,16 +110,11 @@ SIM_HD void pgs_diagonal(const G& g, const M& m, const W& w) {
   Real* diagonal = pgs_vector(m, w, kPgsDiagonal);
   g.for_each(w.counts()[kBlocks], [&](int b) {
     const Real R = Real(1) / w.block_D()[b];
-    const int edges = edges_of(w, b), row = index_of(w, b);
+    const int edges = edges_of(w, b);
     for (int k = 0; k < edges; ++k) {
       Real sum = R;
-      for (int i = 0; i < m.nv; ++i) {
-        const Real* j = w.J() + row * m.row + i;
-        const Real* v = w.MinvJ() + row * m.row + i;
-        sum += edges == 1 ? j[0] * v[0]
-                          : edge_value(k, edges, j[0], j[m.row], j[2 * m.row]) *
-                                edge_value(k, edges, v[0], v[m.row], v[2 * m.row]);
-      }
+#pragma unroll 1
+      for (int i = 0; i < m.nv; ++i) sum += edge_entry(m, w, b, k, i, false) * edge_entry(m, w, b, k, i, true);
       diagonal[4 * b + k] = sum;
     }
   });
@@ -198,14 +176,14 @@ SIM_HD void pgs_warm_start(const G& g, const M& m, const W& w) {
 template <class G, class M, class W>
 SIM_HD typename M::Real pgs_edge(const G& g, const M& m, const W& w, int code) {
   using Real = typename M::Real;
-  const int b = code / 4, k = code % 4, edges = edges_of(w, b), row = index_of(w, b);
+  const int b = code / 4, k = code % 4, edges = edges_of(w, b);
   Real* force = pgs_vector(m, w, kPgsForce);
   const Real* y = w.block_res() + 3 * b;
-  const auto along = [&](const Real* rows, int i) {
-    const Real* r = rows + row * m.row + i;
-    return edges == 1 ? r[0] : edge_value(k, edges, r[0], r[m.row], r[2 * m.row]);
-  };
-  const Real product = g.template reduce<Real>(m.nv, [&](int i) { return along(w.J(), i) * w.qacc()[i]; });
+  const BlockKind kind = kind_of(w, b);
+  const Real product =
+      is_dof_block(kind)
+          ? (kind == BlockKind::dof_limit ? limit_of(w, b) : Real(1)) * w.qacc()[index_of(w, b)]
+          : g.template reduce<Real>(m.nv, [&](int i) { return edge_entry(m, w, b, k, i, false) * w.qacc()[i]; });
   const Real old = force[code];
   const Real residual = product + edge_value(k, edges, y[0], y[1], y[2]) + old / w.block_D()[b];
   const Real diagonal = pgs_vector(m, w, kPgsDiagonal)[code];
@@ -214,7 +192,7 @@ SIM_HD typename M::Real pgs_edge(const G& g, const M& m, const W& w, int code) {
   Real change = Real(0.5) * delta * delta * diagonal + delta * residual;
   g.sync();
   if (change > Real(1e-10)) return Real(0);
-  g.for_each(m.nv, [&](int i) { w.qacc()[i] += delta * along(w.MinvJ(), i); });
+  g.for_each(m.nv, [&](int i) { w.qacc()[i] += delta * edge_entry(m, w, b, k, i, true); });
   g.once([&] { force[code] = next; });
   return -change;
 }
@@ -256,10 +234,7 @@ template <int N, class G, class M, class W>
 SIM_HD void pgs(const G& g, const M& m, const W& w) {
   using Real = typename M::Real;
   const Real scale = cost_scale(g, m, w);
-  factor_mass(g, m, w);
-  g.for_each(m.nv, [&](int i) { w.search()[i] = w.qfrc_smooth()[i]; });
-  g.once([&] { mass_solve(m, w, w.search()); });
-  make_all_rows(g, m, w);
+  inverse_rows<N>(g, m, w);
   pgs_diagonal(g, m, w);
   pgs_warm_start(g, m, w);
   pgs_acceleration(g, m, w);
@@ -300,11 +275,13 @@ SIM_HD void pgs(const G& g, const M& m, const W& w) {
   });
   g.for_each(m.nv, [&](int i) {
     Real sum = 0;
+#pragma unroll 1
     for (int b = 0; b < n; ++b) {
       const Real* f = w.block_force() + 3 * b;
+      sum += f[0] * (edges_of(w, b) == 1 ? edge_entry(m, w, b, 0, i, false) : w.J()[index_of(w, b) * m.row + i]);
+      if (edges_of(w, b) == 1) continue;
       const Real* row = w.J() + index_of(w, b) * m.row + i;
-      sum += f[0] * row[0];
-      if (edges_of(w, b) == 4) sum += f[1] * row[m.row] + f[2] * row[2 * m.row];
+      sum += f[1] * row[m.row] + f[2] * row[2 * m.row];
     }
     w.qfrc_constraint()[i] = sum;
   });

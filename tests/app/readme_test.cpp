@@ -11,8 +11,8 @@
 #include <set>
 #include <sstream>
 
+#include "sim/core/value.h"
 #include "tests/app/program.h"
-#include "train/config_value.h"
 #include "train/metric_tags.h"
 
 namespace hotloop {

@@ -7,6 +7,7 @@
 #include <random>
 #include <thread>
 
+#include "sim/core/shell.h"
 #include "tests/app/program.h"
 #include "tests/app/small_run.h"
 #include "tests/temp_folder.h"
@@ -51,8 +52,8 @@ class Resume : public testing::Test {
     EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
     if (!fs::exists(run / "config.toml")) return;
     EXPECT_EQ(result.err, "hotloop: run folder '" + run.string() +
-                              "' holds no checkpoint yet; start the run anew with: hotloop train " +
-                              (run / "config.toml").string() + "\n");
+                              "' holds no checkpoint yet; start the run anew with: " + shell_quoted(HOTLOOP_PROGRAM) +
+                              " train " + (run / "config.toml").string() + "\n");
   }
 
   // A signal's end: status 0 and one line how to go on; before the program listens, an end as by any signal, without

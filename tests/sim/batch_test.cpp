@@ -18,32 +18,19 @@ namespace {
 class Runner {
  public:
   Runner(const EnvEntry& entry, BatchConfig config, int threads)
-      : config_(config), pool_(threads), stream_(config.device), exec_{config.device, stream_.get(), &pool_} {
-    batch_ = entry.make(config);
-    const auto n = static_cast<std::size_t>(config.num_envs);
-    const auto obs = static_cast<std::size_t>(batch_->spec().obs_dim());
+      : config_(config),
+        pool_(threads),
+        stream_(config.device),
+        exec_{config.device, stream_.get(), &pool_},
+        batch_(entry.make(config)),
+        buffers_(entry.spec, config.num_envs, config.device) {
     actions_ = std::make_unique<RandomActions>(batch_->spec().action, config.num_envs, config.device, config.seed);
-    action_ = Memory(config.device, n * static_cast<std::size_t>(batch_->spec().action.dim()) * 8);
-    observation_ = Buffer<float>(config.device, n * obs);
-    final_ = Buffer<float>(config.device, n * obs);
-    reward_ = Buffer<float>(config.device, n);
-    terminated_ = Buffer<std::uint8_t>(config.device, n);
-    truncated_ = Buffer<std::uint8_t>(config.device, n);
-    mask_ = Buffer<std::uint8_t>(config.device, n * static_cast<std::size_t>(batch_->spec().action.num_choices() + 1));
     stats_ = Buffer<EpisodeStats>(config.device, 1);
-    batch_->reset(exec_, observation_.data(), mask_.data());
+    batch_->reset(exec_, buffers_.observation.data(), buffers_.action_mask.data());
   }
   void step() {
-    actions_->fill(exec_, step_++, action_.data());
-    StepIo io;
-    io.action = action_.data();
-    io.observation = observation_.data();
-    io.reward = reward_.data();
-    io.terminated = terminated_.data();
-    io.truncated = truncated_.data();
-    io.final_observation = final_.data();
-    io.action_mask = mask_.data();
-    batch_->step(exec_, io);
+    actions_->fill(exec_, step_++, buffers_.action.data());
+    batch_->step(exec_, buffers_.io());
   }
   template <class T>
   std::vector<T> host(const Buffer<T>& b) {
@@ -52,12 +39,12 @@ class Runner {
     synchronize(exec_);
     return out;
   }
-  std::vector<float> observation() { return host(observation_); }
-  std::vector<float> final_observation() { return host(final_); }
-  std::vector<float> reward() { return host(reward_); }
-  std::vector<std::uint8_t> terminated() { return host(terminated_); }
-  std::vector<std::uint8_t> truncated() { return host(truncated_); }
-  std::vector<std::uint8_t> mask() { return host(mask_); }
+  std::vector<float> observation() { return host(buffers_.observation); }
+  std::vector<float> final_observation() { return host(buffers_.final_observation); }
+  std::vector<float> reward() { return host(buffers_.reward); }
+  std::vector<std::uint8_t> terminated() { return host(buffers_.terminated); }
+  std::vector<std::uint8_t> truncated() { return host(buffers_.truncated); }
+  std::vector<std::uint8_t> mask() { return host(buffers_.action_mask); }
   EpisodeStats collect() {
     batch_->collect(exec_, stats_.data());
     return host(stats_)[0];
@@ -76,10 +63,8 @@ class Runner {
   StreamHandle stream_;
   Exec exec_;
   std::unique_ptr<Batch> batch_;
+  StepBuffers buffers_;
   std::unique_ptr<RandomActions> actions_;
-  Memory action_;
-  Buffer<float> observation_, final_, reward_;
-  Buffer<std::uint8_t> terminated_, truncated_, mask_;
   Buffer<EpisodeStats> stats_;
   std::uint64_t step_ = 0;
 };
@@ -92,12 +77,16 @@ BatchConfig config_for(Device device, std::uint64_t seed = 7, std::int64_t num_e
   return c;
 }
 
+// Worlds for a test of this environment: steps of tasks on models cost a thousand times more.
+std::int64_t worlds_for(const EnvEntry& entry) { return entry.model.empty() ? 300 : 24; }
+
 void check_contract(Device device) {
   for (const EnvEntry& entry : environments()) {
     SCOPED_TRACE(entry.spec.name + " on " + device.str());
-    BatchConfig config = config_for(device);
+    const std::int64_t worlds = worlds_for(entry);
+    BatchConfig config = config_for(device, 7, worlds);
     config.max_episode_steps = 60;
-    Runner a(entry, config, 1), b(entry, config, 3), other(entry, config_for(device, 8), 1);
+    Runner a(entry, config, 1), b(entry, config, 3), other(entry, config_for(device, 8, worlds), 1);
     EXPECT_NE(a.observation(), other.observation()) << "a different seed must give different resets";
     const std::vector<float> before = a.observation();
     for (std::size_t w = 1; w < 8; ++w)
@@ -129,7 +118,7 @@ void check_contract(Device device) {
       return b.state();
     }());
     EXPECT_EQ(episodes, static_cast<double>(ended));
-    EXPECT_GE(ended, 600);
+    EXPECT_GE(ended, 2 * worlds);
     EXPECT_LE(length_sum / episodes, 60);
   }
 }
@@ -186,7 +175,9 @@ TEST(Batch, ActionMaskLeavesAChoiceToEveryComponent) {
 
 TEST(Batch, RawStateResumesToTheSameBits) {
   for (const EnvEntry& entry : environments()) {
-    Runner a(entry, config_for({}), 1), b(entry, config_for({}, 99), 1);
+    SCOPED_TRACE(entry.spec.name);
+    const std::int64_t worlds = worlds_for(entry);
+    Runner a(entry, config_for({}, 7, worlds), 1), b(entry, config_for({}, 99, worlds), 1);
     for (int t = 0; t < 40; ++t) a.step();
     for (int t = 0; t < 40; ++t) b.step();
     const auto state = a.state();
@@ -199,7 +190,7 @@ TEST(Batch, RawStateResumesToTheSameBits) {
 void check_final_observation(Device device) {
   for (const EnvEntry& entry : environments()) {
     SCOPED_TRACE(entry.spec.name + " on " + device.str());
-    BatchConfig config = config_for(device);
+    BatchConfig config = config_for(device, 7, worlds_for(entry));
     config.max_episode_steps = 8;
     Runner limited(entry, config, 1);
     config.max_episode_steps = 1000;
@@ -216,7 +207,7 @@ void check_final_observation(Device device) {
       const auto& expected = terminated[w] ? free_final : observation;
       EXPECT_EQ(0, std::memcmp(&final[w * dim], &expected[w * dim], dim * 4)) << "world " << w;
     }
-    EXPECT_GE(compared, 200);
+    EXPECT_GE(compared, 2 * config.num_envs / 3);
   }
 }
 
@@ -228,7 +219,7 @@ TEST(Batch, GpuFinalObservationIsTheTrueOne) {
 }
 
 // FNV-1a over what 1000 steps of 64 worlds of random actions write. The source is compiled without contraction on both
-// backends and uses no library function whose last bit differs, so one line serves both.
+// backends and uses no library function whose last bit differs, so one line serves both. Not so physics.
 std::string hash_line(const EnvEntry& entry, Device device) {
   Runner runner(entry, config_for(device, 1, 64), 2);
   std::uint64_t hash = 14695981039346656037u;
@@ -252,6 +243,7 @@ void check_hashes(Device device) {
   std::getline(file, golden);
   EXPECT_EQ(golden, "env,num_envs,steps,hash");
   for (const EnvEntry& entry : environments()) {
+    if (!entry.model.empty()) continue;
     golden.clear();
     std::getline(file, golden);
     EXPECT_EQ(golden, hash_line(entry, device)) << device.str();

@@ -9,6 +9,7 @@
 
 #include "sim/core/math.h"
 #include "sim/core/rng.h"
+#include "sim/core/shell.h"
 #include "sim/core/thread_pool.h"
 
 namespace hotloop {
@@ -17,6 +18,13 @@ namespace {
 void expect_block(PhiloxBlock counter, std::uint32_t k0, std::uint32_t k1, PhiloxBlock expected) {
   const PhiloxBlock block = philox(counter, k0, k1);
   for (int k = 0; k < 4; ++k) EXPECT_EQ(block.word[k], expected.word[k]) << "word " << k;
+}
+
+TEST(Shell, QuotesWordsThatAShellWouldTakeApart) {
+  EXPECT_EQ(shell_quoted("runs/a-1_b.c"), "runs/a-1_b.c");
+  EXPECT_EQ(shell_quoted("my runs"), "'my runs'");
+  EXPECT_EQ(shell_quoted("it's"), "'it'\\''s'");
+  EXPECT_EQ(shell_quoted(""), "''");
 }
 
 // Known answers of philox4x32-10, published with the authors' Random123 library.

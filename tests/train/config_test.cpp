@@ -10,6 +10,7 @@
 #include "sim/core/env.h"
 #include "tests/error_text.h"
 #include "tests/temp_folder.h"
+#include "sim/core/value.h"
 
 namespace hotloop {
 namespace {
@@ -61,6 +62,13 @@ TEST(Config, RefusesNumbersNamingKeyValueAndRange) {
        {"1.5", "1e-1", "1e30", "99999999999999999999", "0x10", "", "1e+-5", "1e 3", "--1", "1e999999999999"})
     EXPECT_NE(refusal("update_epochs", text), "") << text;
   EXPECT_EQ(refusal("num_envs", "0"), "--num_envs 0: must be an integer in [1, 16777216]");
+}
+
+TEST(Config, IntegerLimitsAreExact) {
+  EXPECT_EQ(with("seed", "9000000000000000000").seed, 9000000000000000000);
+  EXPECT_THROW(with("seed", "9000000000000000001"), Error);  // the same double
+  EXPECT_EQ(accepted({.low = 0.5, .high = 7.9}, std::int64_t{}), "an integer in [1, 7]");
+  EXPECT_EQ(accepted({.low = 1}, std::int64_t{}), "an integer in [1, 9223372036854775807]");
 }
 
 TEST(Config, ReadsBooleansListsAndChoices) {
@@ -197,7 +205,7 @@ TEST_F(ConfigFile, NamesFileAndLine) {
   EXPECT_EQ(refusal("hidden_sizes = 64\n"), "c.toml:1: hidden_sizes = an integer: must be an array of integers");
   EXPECT_EQ(refusal("hidden_sizes = [[64]]\n"), "c.toml:1: hidden_sizes = an array: must be an array of integers");
   EXPECT_EQ(refusal("seed = 1979-05-27\n"), "c.toml:1: seed = a date or time: must be a number");
-  EXPECT_EQ(refusal("seed = inf\n"), "c.toml:1: seed = inf: must be an integer in [0, 9e+18]");
+  EXPECT_EQ(refusal("seed = inf\n"), "c.toml:1: seed = inf: must be an integer in [0, 9000000000000000000]");
   EXPECT_EQ(refusal("seed = 1\n[train]\ngamma = 0.9\n"),
             "c.toml:2: [train] is a table: keys stand at the top level, without sections");
   EXPECT_EQ(refusal("tau = 0.9\ngae_lambda = 0.9\n"), "c.toml:1: tau and gae_lambda both set gae_lambda: keep one");

@@ -86,6 +86,22 @@ TEST(Progress, MessagesStandAboveTheLine) {
   EXPECT_EQ(text.substr(text.rfind('\r')), "\r\x1b[K" + progress_text(state(5'000'000)) + "\n");
 }
 
+TEST(Progress, AnEvaluationsLineGoesAway) {
+  EXPECT_EQ(episodes_text(16'384, 1'000'000, 10), "16.4 k of 1.00 M episodes (1 %)   10:00 left");
+  EXPECT_EQ(episodes_text(0, 100, 3), "0 of 100 episodes (0 %)   - left");
+  EXPECT_EQ(episodes_text(100, 100, 3), "100 of 100 episodes (100 %)   0:00 left");
+  Output out;
+  {
+    ProgressLine line(out.file(), true);
+    line.clear();
+    line.update("half");
+    line.clear();
+  }
+  EXPECT_EQ(out.text(),
+            "\r\x1b[K"
+            "half\r\x1b[K");
+}
+
 TEST(Progress, AFileGetsPlainLinesAndOnlyTheFew) {
   Output out;
   {

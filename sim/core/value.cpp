@@ -1,4 +1,4 @@
-#include "train/config_value.h"
+#include "sim/core/value.h"
 
 #include <fmt/format.h>
 
@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "sim/core/error.h"
@@ -82,18 +83,39 @@ std::string_view trimmed(std::string_view s) {
   return s;
 }
 
+bool is_bounded(const KeyRule& rule) { return rule.low > -1e300 || rule.high < 1e300; }
+
 std::string bound(double x) {
   return std::abs(x) < 1e15 && x == std::floor(x) ? fmt::format("{:.0f}", x) : fmt::format("{}", x);
 }
 
 std::string range(const KeyRule& rule) {
-  if (rule.low <= -1e300 && rule.high >= 1e300) return "";
-  return " in [" + bound(rule.low) + ", " + bound(rule.high) + "]";
+  return is_bounded(rule) ? " in [" + bound(rule.low) + ", " + bound(rule.high) + "]" : "";
 }
 
-template <class T>
-bool inside(const KeyRule& rule, T x) {
-  return static_cast<double>(x) >= rule.low && static_cast<double>(x) <= rule.high;
+bool inside(const KeyRule& rule, double x) { return x >= rule.low && x <= rule.high; }
+
+// The same bounds for integers, to the last one: beyond 2^53 two of them can be the same double.
+struct IntegerRange {
+  std::int64_t low, high;
+};
+
+IntegerRange integer_range(const KeyRule& rule) {
+  constexpr double kEnd = 9223372036854775808.0;  // 2^63
+  const auto bounded = [](double x) {
+    return x < -kEnd ? INT64_MIN : x >= kEnd ? INT64_MAX : static_cast<std::int64_t>(x);
+  };
+  return {bounded(std::ceil(rule.low)), bounded(std::floor(rule.high))};
+}
+
+std::string integer_range_text(const KeyRule& rule) {
+  const auto [low, high] = integer_range(rule);
+  return is_bounded(rule) ? fmt::format(" in [{}, {}]", low, high) : "";
+}
+
+bool inside(const KeyRule& rule, std::int64_t x) {
+  const auto [low, high] = integer_range(rule);
+  return x >= low && x <= high;
 }
 
 // Length of the UTF-8 sequence that starts at s[i], 0 where none does.
@@ -213,16 +235,34 @@ void parse_value(const std::string& label, std::string_view text, const KeyRule&
   value = std::move(parsed);
 }
 
+void parse_value(const std::string& label, std::string_view text, const KeyRule& rule, Interval& value) {
+  std::string_view rest = trimmed(text);
+  if (rest.size() >= 2 && rest.front() == '[' && rest.back() == ']') rest = rest.substr(1, rest.size() - 2);
+  const auto end = [](std::string_view word) -> std::optional<double> {
+    if (word == "inf" || word == "+inf") return std::numeric_limits<double>::infinity();
+    if (word == "-inf") return -std::numeric_limits<double>::infinity();
+    return to_double(word);
+  };
+  const std::size_t comma = rest.find(',');
+  const bool two = comma != std::string_view::npos;
+  const std::optional<double> low = end(trimmed(rest.substr(0, comma)));
+  const std::optional<double> high = two ? end(trimmed(rest.substr(comma + 1))) : std::nullopt;
+  if (!low || !high || !(*low <= *high)) refuse(label, text, accepted(rule, value));
+  value = {*low, *high};
+}
+
 std::string accepted(const KeyRule&, const bool&) { return "true or false"; }
-std::string accepted(const KeyRule& rule, const std::int64_t&) { return "an integer" + range(rule); }
+std::string accepted(const KeyRule& rule, const std::int64_t&) { return "an integer" + integer_range_text(rule); }
 std::string accepted(const KeyRule& rule, const double&) { return "a number" + range(rule); }
 std::string accepted(const KeyRule& rule, const std::string&) {
   if (rule.choices.empty()) return "text";
   return (rule.choices.size() == 1 ? "" : "one of ") + fmt::format("{}", fmt::join(rule.choices, ", "));
 }
 std::string accepted(const KeyRule& rule, const std::vector<std::int64_t>&) {
-  return "a list such as 64,64 or [] of at most " + std::to_string(kMaxListLength) + " integers" + range(rule);
+  return "a list such as 64,64 or [] of at most " + std::to_string(kMaxListLength) + " integers" +
+         integer_range_text(rule);
 }
+std::string accepted(const KeyRule&, const Interval&) { return "low,high with low <= high (inf and -inf are allowed)"; }
 
 std::string toml_text(const bool& value) { return value ? "true" : "false"; }
 std::string toml_text(const std::int64_t& value) { return std::to_string(value); }
@@ -246,5 +286,6 @@ std::string toml_text(const std::string& value) {
   return out + "\"";
 }
 std::string toml_text(const std::vector<std::int64_t>& value) { return fmt::format("[{}]", fmt::join(value, ", ")); }
+std::string toml_text(const Interval& value) { return "[" + toml_text(value.low) + ", " + toml_text(value.high) + "]"; }
 
 }  // namespace hotloop

@@ -3,11 +3,26 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "train/config.h"
-
 namespace hotloop {
+
+// What a key accepts beside its type; shown in messages and in --help.
+struct KeyRule {
+  double low = -1e300, high = 1e300;                                     // numbers (each element of a list)
+  std::vector<std::string> choices = {};                                 // strings
+  std::vector<std::pair<std::string, std::string>> choice_aliases = {};  // spelling elsewhere, our choice
+  const char* help = "";
+  std::vector<std::string> aliases = {};  // SB3's, rl_games' and rsl_rl's spellings
+  bool may_change = false;                // a resumed run may override it
+  const char* group = "";                 // set by visit_config
+};
+
+// Numbers from low to high; an end may be infinite.
+struct Interval {
+  double low = 0, high = 0;
+};
 
 // Control characters and broken UTF-8 as \xNN, so that the text keeps to one line and cannot drive a terminal.
 std::string one_line(std::string_view text);
@@ -24,6 +39,8 @@ void parse_value(const std::string& label, std::string_view text, const KeyRule&
 void parse_value(const std::string& label, std::string_view text, const KeyRule& rule, std::string& value);
 void parse_value(const std::string& label, std::string_view text, const KeyRule& rule,
                  std::vector<std::int64_t>& value);
+// low,high or [low, high], low <= high; inf and -inf are allowed.
+void parse_value(const std::string& label, std::string_view text, const KeyRule& rule, Interval& value);
 
 bool is_boolean(std::string_view text);  // one of the spellings of a boolean
 
@@ -33,6 +50,7 @@ std::string accepted(const KeyRule& rule, const std::int64_t&);
 std::string accepted(const KeyRule& rule, const double&);
 std::string accepted(const KeyRule& rule, const std::string&);
 std::string accepted(const KeyRule& rule, const std::vector<std::int64_t>&);
+std::string accepted(const KeyRule& rule, const Interval&);
 
 // The value in TOML; doubles in the shortest form that reads back to the same bits.
 std::string toml_text(const bool& value);
@@ -40,5 +58,6 @@ std::string toml_text(const std::int64_t& value);
 std::string toml_text(const double& value);
 std::string toml_text(const std::string& value);
 std::string toml_text(const std::vector<std::int64_t>& value);
+std::string toml_text(const Interval& value);
 
 }  // namespace hotloop

@@ -1,0 +1,93 @@
+// Many worlds of one task on one device. On a GPU an environment step is one kernel, compiled at run time for the task
+// and its model.
+#pragma once
+#include <memory>
+
+#include "sim/core/registry.h"
+#include "sim/core/thread_pool.h"
+#include "sim/mujoco/special_kernel.h"
+#include "sim/mujoco/specialize.h"
+#include "sim/tasks/task_host.h"
+#include "sim/tasks/task_op.h"
+
+namespace hotloop {
+
+template <class T>
+class TaskBatch final : public Batch {
+ public:
+  explicit TaskBatch(const BatchConfig& config)
+      : Batch(task_spec<T>(config.options), config, 4 * TaskOp<T>::kWords),
+        model_(load_task_model(task_sizes<T>())),
+        memory_(model_->data(), config.device),
+        op_{memory_.view(),
+            make_layout(model_->data(), T::kKeep),
+            read_options<T>(config.options, &model_->data()),
+            make_book_view(config, book_, max_episode_steps_, stream(RngStream{})),
+            {},
+            reinterpret_cast<float*>(words_),
+            static_cast<int>(spec_.obs_dim()),
+            false} {
+    if (config.device.is_cuda()) kernel_ = SpecialKernel::get(kernel_source(), config.device);
+  }
+  void reset(const Exec& exec, float* observation, std::uint8_t*) override {
+    StepIo io;
+    io.observation = observation;
+    launch(exec, io, true);
+  }
+  void step(const Exec& exec, const StepIo& io) override { launch(exec, io, false); }
+
+ private:
+  static constexpr int kBound = dof_bound(T::kNv), kLanes = lanes_for(kBound);
+
+  std::size_t world_memory() const { return world_bytes<float>(op_.layout) + kTaskFlagBytes; }
+
+  SpecialKernelSource kernel_source() const {
+    const std::string includes = std::string("#include \"") + T::kSource + "\"\n#include \"sim/tasks/task_op.h\"\n";
+    const std::string type = std::string("TaskOp<") + T::kType + "<float>>";
+    return {special_kernel_code(includes, special_source(model_->data(), op_.layout), type, kLanes, model_->data().row,
+                                world_memory()),
+            T::kName};
+  }
+
+  void launch(const Exec& exec, const StepIo& io, bool first) {
+    op_.io = io;
+    op_.first = first;
+    if (exec.device.is_cuda()) {
+      kernel_->launch(exec, num_envs(), kLanes, world_memory(), op_);
+      return;
+    }
+    const TaskOp<T> op = op_;
+    serial_worlds(exec, num_envs(), world_memory(), [&](std::int64_t world, std::byte* memory) {
+      op.template run<kBound>(SerialGroup<kLanes>{}, world, memory, op.model, op.layout);
+    });
+  }
+
+  std::shared_ptr<const LoadedModel> model_;
+  ModelMemory<float> memory_;
+  TaskOp<T> op_;
+  std::shared_ptr<const SpecialKernel> kernel_;
+};
+
+template <class T>
+std::unique_ptr<Batch> make_task_batch(const BatchConfig& config) {
+  return std::make_unique<TaskBatch<T>>(config);
+}
+
+template <template <class> class Task>
+EnvEntry make_task_entry() {
+  using Exact = Task<double>;
+  return {.spec = task_spec<Exact>({}),
+          .make = &make_task_batch<Task<float>>,
+          .model = Exact::kModel,
+          .options = task_option_infos<Exact>(),
+          .spec_with = &task_spec<Exact>,
+          .resolve = &resolve_task_options<Exact>};
+}
+
+// For a program outside this tree: adds its task.
+template <template <class> class Task>
+void register_task() {
+  register_environment(make_task_entry<Task>());
+}
+
+}  // namespace hotloop
