@@ -39,8 +39,9 @@ void expect_agreement(unsigned first, unsigned count, int steps) {
   }
   if (std::getenv("HOTLOOP_PRINT_ERRORS")) fmt::print("refused: {}\n{}", refused, table(all));
   EXPECT_LT(refused, count / 20);
-  // a random model's contact with hardly any friction is worse than any floor; each step agreed in double, though
-  const std::string complaints = float_complaints(all, false);
+  // a random model's contact with hardly any friction is worse than any floor, and most begin deep inside each other;
+  // each step agreed in double, though
+  const std::string complaints = float_complaints(all, false, 5);
   EXPECT_TRUE(complaints.empty()) << complaints;
 }
 
