@@ -294,6 +294,7 @@ SIM_HD void contact_block(const M& m, const W& w, int c, int block) {
   w.block_D()[block] = invweight[2 * body1] + invweight[2 * body2];
   w.block_dir()[3 * block] = contact[3] - m.pair_margin[pair];
   w.block_dir()[3 * block + 1] = contact[7];
+  w.block_dir()[3 * block + 2] = 0;  // Newton's first evaluation multiplies it by zero: it must be a number
   const bool pyramid = kind_of(w, block) == BlockKind::pyramid;
   Real* res = w.block_res() + 3 * block;
   res[0] = dot(normal, velocity);

@@ -117,6 +117,12 @@ void read_geoms_and_sites(const mjModel* m, ModelData& d) {
   copy(d.geom_type, m->geom_type, m->ngeom);
   copy(d.geom_bodyid, m->geom_bodyid, m->ngeom);
   copy(d.geom_size, m->geom_size, m->ngeom, 3);
+  for (int g = 0; g < d.ngeom; ++g) {  // MuJoCo keeps what the file says beyond the sizes that the type has
+    const int sizes = m->geom_type[g] == mjGEOM_SPHERE                                          ? 1
+                      : m->geom_type[g] == mjGEOM_CAPSULE || m->geom_type[g] == mjGEOM_CYLINDER ? 2
+                                                                                                : 3;
+    std::fill_n(d.geom_size.begin() + 3 * g + sizes, 3 - sizes, 0.0);
+  }
   copy(d.geom_pos, m->geom_pos, m->ngeom, 3);
   copy(d.geom_quat, m->geom_quat, m->ngeom, 4);
   copy(d.geom_rbound, m->geom_rbound, m->ngeom);

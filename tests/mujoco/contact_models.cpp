@@ -92,6 +92,9 @@ std::vector<FeatureModel> contact_models() {
   all.push_back({"tilted_plane", mjcf("", "<geom type='plane' size='5 5 1' euler='20 10 0' conaffinity='3'/>" +
                                               thing(geom_of("box"), "pos='0 0 .1' euler='21 9 0'") +
                                               thing(geom_of("cylinder"), "pos='0 1 -.2' euler='22 8 30'"))});
+  all.push_back({"sizes_beyond_the_type",
+                 mjcf("", kFloor + thing("<geom type='sphere' size='.1 .2 .3'/>", "pos='0 0 .1'") +
+                              thing("<geom type='capsule' size='.05 .1 .3'/>", "pos='.12 0 .15' euler='80 0 0'"))});
   all.push_back(with("friction", "friction='.3'"));
   all.push_back(with("friction_small", "friction='.03' priority='1'"));
   all.push_back(with("condim_1", "condim='1'", "", "<default/>"));

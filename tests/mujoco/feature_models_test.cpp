@@ -16,9 +16,13 @@ void print(const OracleReport& report) {
   if (std::getenv("HOTLOOP_PRINT_ERRORS")) fmt::print("{}", table(report));
 }
 
-void expect_agreement(const OracleReport& report) {
+void expect_agreement_in_double(const OracleReport& report) {
   print(report);
   for (const std::string& failure : report.failures) ADD_FAILURE() << failure;
+}
+
+void expect_agreement(const OracleReport& report) {
+  expect_agreement_in_double(report);
   const std::string complaints = float_complaints(report);
   EXPECT_TRUE(complaints.empty()) << complaints;
 }
@@ -32,7 +36,8 @@ OracleReport run(const FeatureModel& model, int steps) {
   return run_oracle(*loaded, options);
 }
 
-// Every model by itself in double; in float too, and all of a group together as one table.
+// Every model by itself in double. In float all of a group as one table: a few hundred steps of one small model have no
+// floor of their own.
 void expect_group(const std::string& name, const std::vector<FeatureModel>& models, int steps) {
   OracleReport all;
   all.model = name;
@@ -40,13 +45,14 @@ void expect_group(const std::string& name, const std::vector<FeatureModel>& mode
     SCOPED_TRACE(model.name);
     try {
       const OracleReport report = run(model, steps);
-      expect_agreement(report);
+      expect_agreement_in_double(report);
       all.add(report);
     } catch (const Error& e) {
       ADD_FAILURE() << e.what();
     }
   }
-  print(all);
+  all.failures.clear();
+  expect_agreement(all);
 }
 
 TEST(FeatureModels, Joints) { expect_group("joints", joint_models(), 200); }

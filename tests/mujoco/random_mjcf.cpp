@@ -143,10 +143,11 @@ class Generator {
     }
     std::string text;
     const int n = chance(0.15) && dofs_ > 0 ? 0 : chance(0.6) ? 1 : 2 + pick(2);
-    bool turned = false;  // MuJoCo accepts no rotation after a ball
+    bool hinged = false, turned = false;  // a ball is the only joint of its body that turns
     for (int i = 0; i < n; ++i) {
-      const char* type = turned || chance(0.25) ? "slide" : chance(0.25) ? "ball" : "hinge";
+      const char* type = turned || chance(0.25) ? "slide" : !hinged && chance(0.25) ? "ball" : "hinge";
       turned = turned || type == std::string("ball");
+      hinged = hinged || type == std::string("hinge");
       text += joint(type);
     }
     return text;

@@ -49,8 +49,7 @@ void Stepper<Real>::set_state(const double* qpos, const double* qvel, const doub
 
 template <class Real>
 int Stepper<Real>::constraint_rows() {
-  const World<Real> w = world();
-  return w.counts()[kScalars];
+  return world().counts()[kScalars];
 }
 
 template class Stepper<float>;
@@ -67,6 +66,8 @@ ModelData perturbed_model(const ModelData& data, unsigned seed, double relative)
   HOTLOOP_MODEL_REALS(HOTLOOP_PERTURB)
   HOTLOOP_MODEL_FIELDS(HOTLOOP_PERTURB)
 #undef HOTLOOP_PERTURB
+  // powers 1 and 2 are cases of their own
+  for (int row = 0; row < data.nsol; ++row) copy.sol[8 * row + kSolPower] = data.sol[8 * row + kSolPower];
   return copy;
 }
 
