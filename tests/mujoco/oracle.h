@@ -74,9 +74,8 @@ struct OracleReport {
 
 OracleReport run_oracle(const LoadedModel& model, const OracleOptions& options);
 
-// "" where p50, p99 and (with_maximum) the maximum of every quantity are within three times the floor; else what is
-// not.
-std::string float_complaints(const OracleReport& report, bool with_maximum = true);
+// "" where p50, p99 and (with_maximum) the maximum of every quantity are within `times` the floor; else what is not.
+std::string float_complaints(const OracleReport& report, bool with_maximum = true, double times = 3);
 
 // p50, p99 and maximum by quantity, one line each: double, float, floor.
 std::string table(const OracleReport& report);
