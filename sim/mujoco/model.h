@@ -49,6 +49,7 @@ struct ModelSizes {
   int max_blocks = 0;  // constraints: limits, friction losses, contacts
   int max_rows = 0;    // of them, rows of the constraint Jacobian that are stored (contacts: 1 or 3 each)
   int row = 0;         // elements from one row of M or J to the next: nv rounded up to a multiple of 4
+  int max_edges = 0;   // PGS: constraints (MuJoCo's nefc) up to which it holds the matrix A
   int bound = 0;       // the compile-time bound on nv that the stages are instantiated with
   bool rk4 = false, pgs = false, has_fluid = false;
   bool has_polytopes = false;      // some pair has a box or cylinder

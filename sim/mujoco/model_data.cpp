@@ -67,6 +67,8 @@ void count_blocks(ModelData& m) {
                                                   : 3 * m.max_contacts;
   m.max_blocks = blocks + m.max_contacts;
   m.max_rows = rows + contact_rows;
+  // few worlds have more: those take the slower form that needs no matrix
+  m.max_edges = m.pgs ? std::min(blocks + 4 * m.max_contacts, 44) : 0;
 }
 
 }  // namespace

@@ -86,6 +86,8 @@ constexpr int dof_words(int nv) { return (nv + 31) / 32; }
   X(solve_rows, 4 * (s.bound + 4), kSolve, kIntegrate, 0)                                \
   X(H, s.nv > 64 ? s.nv * (s.row + 4) : s.pgs ? s.nv * s.row : 0, kSolve, kIntegrate, 0) \
   X(MinvJ, s.pgs ? s.max_rows* s.row : 0, kSolve, kSolve, 0)                             \
+  X(pgs_A, s.max_edges* s.max_edges, kSolve, kSolve, 0)                                  \
+  X(pgs_state, s.max_edges, kSolve, kSolve, 0)                                           \
   X(pgs_force, s.pgs ? kPgsVectors * 4 * s.max_blocks : 0, kSolve, kSolve, 0)
 
 #define HOTLOOP_WORLD_INTS(X)                                                     \
@@ -95,7 +97,9 @@ constexpr int dof_words(int nv) { return (nv + 31) / 32; }
   X(block_code, s.max_blocks, kConstraint, kFinish, 0)                            \
   X(con_moves, 2 * dof_words(s.nv) * s.max_contacts, kConstraint, kConstraint, 0) \
   X(block_state, s.max_blocks, kConstraint, kSolve, 0)                            \
-  X(pgs_order, s.pgs ? 4 * s.max_blocks : 0, kSolve, kSolve, 0)
+  X(pgs_order, s.pgs ? 4 * s.max_blocks : 0, kSolve, kSolve, 0)                   \
+  X(pgs_block, s.max_edges, kSolve, kSolve, 0)                                    \
+  X(pgs_first, s.pgs ? s.max_blocks : 0, kSolve, kSolve, 0)
 
 // Entries of `counts`.
 enum WorldCount : int { kContacts, kBlocks, kRows, kIterations, kStatus, kContactBlocks, kScalars };
