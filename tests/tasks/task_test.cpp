@@ -143,7 +143,9 @@ void check_steps(const Safetensors& file, const std::string& prefix, const EnvOp
     for (int k = 0; k < T::kTerms; ++k)
       near(T::kTermNames[k], world.terms() + k, col(std::string("info/") + T::kTermNames[k]).row(r), 1);
     EXPECT_EQ(world.result().terminated ? 1.0 : 0.0, terminated.row(r)[0]);
-    if (kIsStale<T>) EXPECT_NEAR(world.carried(), col("next_stale_xy").row(r)[0], kRelative);
+    if constexpr (kIsStale<T>) {
+      EXPECT_NEAR(world.carried(), col("next_stale_xy").row(r)[0], kRelative);
+    }
   }
 }
 
