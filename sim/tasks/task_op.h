@@ -50,8 +50,7 @@ struct TaskOp {
       bool finite = true;
       TaskResult<float> result = {0.0f, false};
       if (fresh) {
-        // as in Gymnasium: the start state's acceleration is the first step's warm start; contact forces are zero
-        g.for_each(m.nv, [&](int i) { w.qacc_warmstart()[i] = w.qacc()[i]; });
+        // as in Gymnasium, where a reset leaves the warm start and the contact forces zero
         g.once([&] { w.counts()[kContacts] = 0; });
         T::begin(g, m, w, options, memory);
       } else {

@@ -10,7 +10,7 @@ inputs below are complete. R rows; all numbers are float64 unless said otherwise
 
 Inputs, as of before the step:
     qpos [R, nq], qvel [R, nv]      the state; the root's quaternion is not of length 1 in the first state after a reset
-    qacc_warmstart [R, nv]          what the solver starts from (after a reset: qacc of set_state's mj_forward)
+    qacc_warmstart [R, nv]          what the solver starts from (after a reset: zero)
     time [R], elapsed [R] int64     simulated time; environment steps since the reset
     action [R, nu] float32          some are outside of the action space: MuJoCo clamps, the control cost does not
     stale_xy [R, 2]                 Ant: x and y of the main body's frame (xpos), Humanoid: of the mass centre (from

@@ -207,7 +207,7 @@ void check_final_observation(Device device) {
       const auto& expected = terminated[w] ? free_final : observation;
       EXPECT_EQ(0, std::memcmp(&final[w * dim], &expected[w * dim], dim * 4)) << "world " << w;
     }
-    EXPECT_GE(compared, 2 * config.num_envs / 3);
+    EXPECT_GE(compared, entry.model.empty() ? 200 : 6) << "pendulums fall within eight steps";
   }
 }
 
