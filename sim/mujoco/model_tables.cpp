@@ -127,8 +127,11 @@ void find_features(ModelData& d) {
     const double *gain = &d.actuator_gainprm[3 * u], *bias = &d.actuator_biasprm[3 * u];
     d.has_affine = d.has_affine || gain[1] != 0 || gain[2] != 0 || bias[0] != 0 || bias[1] != 0 || bias[2] != 0;
   }
-  for (const int j : d.quat_jntid)
+  for (const int j : d.quat_jntid) {
+    const bool ball = d.jnt_type[j] == static_cast<int>(JointType::ball);
+    d.has_ball_limits = d.has_ball_limits || (ball && d.jnt_limited[j] != 0);
     d.has_ball_springs = d.has_ball_springs || (d.has_springs && d.jnt_stiffness[j] != 0);
+  }
 }
 
 }  // namespace

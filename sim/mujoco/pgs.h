@@ -123,7 +123,9 @@ SIM_HD void pgs_diagonal(const G& g, const M& m, const W& w) {
 // Force limits of an edge: friction losses are two-sided, everything else pushes only.
 template <class W, class Real>
 SIM_HD Real project(const W& w, int block, Real force) {
-  if (kind_of(w, block) == BlockKind::row_friction) return clamp(force, -limit_of(w, block), limit_of(w, block));
+  const BlockKind kind = kind_of(w, block);
+  if (kind == BlockKind::row_friction || kind == BlockKind::dof_friction)
+    return clamp(force, -limit_of(w, block), limit_of(w, block));
   return maximum(force, Real(0));
 }
 

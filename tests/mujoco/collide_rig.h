@@ -138,7 +138,10 @@ std::vector<Touch> ours(const Kind& kind, const hotloop::test::Pose& pose, Colli
   std::array<std::array<Real, 3>, 2> size;
   std::array<Geom<Real>, 2> geom;
   for (int g = 0; g < 2; ++g) {
-    for (int k = 0; k < 3; ++k) size[g][k] = static_cast<Real>(pose.size[g][k]);
+    // as the loader leaves them: no sizes that the type has not
+    const int type = g == 0 ? kind.type1 : kind.type2;
+    const int sizes = type == mjGEOM_SPHERE ? 1 : type == mjGEOM_CAPSULE || type == mjGEOM_CYLINDER ? 2 : 3;
+    for (int k = 0; k < 3; ++k) size[g][k] = k < sizes ? static_cast<Real>(pose.size[g][k]) : Real(0);
     const auto& q = pose.quat[g];
     geom[g] = {vec<Real>(pose.pos[g]),
                normalized(Quat<Real>{static_cast<Real>(q[0]), static_cast<Real>(q[1]), static_cast<Real>(q[2]),

@@ -60,7 +60,6 @@ void expect_copies(const Model<Real>& v, const mjModel* m) {
   SAME(jnt_axis, m->njnt, 3);
   SAME(jnt_range, m->njnt, 2);
   SAME(jnt_margin, m->njnt, 1);
-  SAME(geom_size, m->ngeom, 3);
   SAME(geom_pos, m->ngeom, 3);
   SAME(geom_quat, m->ngeom, 4);
   SAME(geom_rbound, m->ngeom, 1);
