@@ -10,9 +10,15 @@ namespace hotloop {
 void add_bench(Cli& cli) {
   CLI::App* command = add_command(cli, "bench", "Measure, and print lines of name, unit and value");
   auto options = std::make_shared<BenchOptions>();
-  command->add_option("BENCHMARK", options->names, "env, train; default: all");
+  command->add_option("BENCHMARK", options->names, "env, physics, train; default: all");
   command->add_option("--results", options->results, "folder of the CSV files (default bench/results)")
       ->type_name("DIR");
+  command
+      ->add_option("--model", options->models,
+                   "model file for physics, may be given several times; default: the tasks' models")
+      ->type_name("FILE");
+  command->add_flag("--generic", options->generic,
+                    "physics on a GPU with the generic kernel, not one made for the model");
   auto seconds = std::make_shared<std::string>();
   command->add_option("--seconds", *seconds, "length of one of the five windows of train (default 2)")->type_name("S");
   command->footer(settings_help);

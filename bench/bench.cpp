@@ -7,6 +7,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "bench/physics_bench.h"
 #include "data/file.h"
 #include "sim/core/error.h"
 #include "train/nvml.h"
@@ -87,6 +88,19 @@ void run_env(const BenchOptions& options) {
   print(results);
 }
 
+void run_physics(const BenchOptions& options) {
+  const TrainConfig config = config_of(options, {});
+  PhysicsBenchOptions physics;
+  physics.device = parse_device(config.device);
+  physics.threads = static_cast<int>(config.num_threads);
+  physics.models = options.models;
+  physics.generic = options.generic;
+  if (set_by_user(options, "num_envs")) physics.num_worlds = config.num_envs;
+  const std::vector<BenchResult> results = bench_physics(physics);
+  append_csv(options, "physics", physics.device, results);
+  print(results);
+}
+
 // The comparison that the field runs: CartPole, 4096 worlds x 32 steps, 4 epochs x 4 minibatches, separate 2x64
 // networks.
 void run_train(const BenchOptions& options) {
@@ -111,7 +125,7 @@ void run_train(const BenchOptions& options) {
 }  // namespace
 
 const std::vector<std::string>& bench_names() {
-  static const std::vector<std::string> names = {"env", "train"};
+  static const std::vector<std::string> names = {"env", "physics", "train"};
   return names;
 }
 
@@ -121,7 +135,11 @@ int bench_command(const BenchOptions& options) {
     make_folder(options.results);
     AppendFile(std::filesystem::path(options.results) / (name + ".csv"));
   }
-  for (const std::string& name : names) name == "env" ? run_env(options) : run_train(options);
+  for (const std::string& name : names) {
+    if (name == "env") run_env(options);
+    if (name == "physics") run_physics(options);
+    if (name == "train") run_train(options);
+  }
   return 0;
 }
 

@@ -14,6 +14,8 @@ struct BenchOptions {
   std::vector<std::string> command_line;  // as typed, for the results
   std::string results = "bench/results";  // folder of <benchmark>.csv
   double seconds = 2.0;                   // of one window
+  std::vector<std::string> models;        // physics: files; empty: the tasks' models
+  bool generic = false;                   // physics on a GPU: the generic kernel
 };
 const std::vector<std::string>& bench_names();
 // Prints `name unit value` lines and appends them to the results. Returns the exit status.
