@@ -13,6 +13,7 @@
 
 #include "sim/core/value.h"
 #include "tests/app/program.h"
+#include "train/config.h"
 #include "train/metric_tags.h"
 
 namespace hotloop {
