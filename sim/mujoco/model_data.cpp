@@ -38,7 +38,7 @@ int default_max_contacts(const ModelData& m) {
     const auto type = static_cast<GeomType>(m.geom_type[g]);
     (type == GeomType::box || type == GeomType::cylinder ? faces : round) += 1;
   }
-  const int likely = 4 + (4 * round + 4) / 5 + 4 * faces;
+  const int likely = 4 + (3 * round + 3) / 4 + 4 * faces;
   return std::min(most, likely);
 }
 
@@ -68,7 +68,7 @@ void count_blocks(ModelData& m) {
   m.max_blocks = blocks + m.max_contacts;
   m.max_rows = rows + contact_rows;
   // few worlds have more: those take the slower form that needs no matrix
-  m.max_edges = m.pgs ? std::min(blocks + 4 * m.max_contacts, 44) : 0;
+  m.max_edges = m.pgs ? std::min(blocks + 4 * m.max_contacts, 64) : 0;
 }
 
 }  // namespace

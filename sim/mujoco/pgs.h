@@ -227,7 +227,10 @@ SIM_HD Vec3<typename M::Real> block_column(const M& m, const W& w, int b, int i,
   return {r[0], r[m.row], r[2 * m.row]};
 }
 
-// w.pgs_A(): J M^-1 J' + R by edges, stride max_edges. One pair of blocks a lane.
+// Where the symmetric matrix A + R keeps the entry of two edges: one triangle, row by row.
+SIM_HD int pgs_index(int e, int f) { return e > f ? e * (e + 1) / 2 + f : f * (f + 1) / 2 + e; }
+
+// w.pgs_A(): J M^-1 J' + R by edges. One pair of blocks a lane.
 template <class G, class M, class W>
 SIM_HD void pgs_matrix(const G& g, const M& m, const W& w) {
   using Real = typename M::Real;
@@ -254,8 +257,7 @@ SIM_HD void pgs_matrix(const G& g, const M& m, const W& w) {
       for (int l = 0; l < edges_c; ++l) {
         const Real value = edge_value(l, edges_c, row.x, row.y, row.z) + (k == l ? R : Real(0));
         const int e = w.pgs_first()[b] + k, f = w.pgs_first()[c] + l;
-        w.pgs_A()[e * m.max_edges + f] = value;
-        w.pgs_A()[f * m.max_edges + e] = value;
+        w.pgs_A()[pgs_index(e, f)] = value;
       }
     }
   });
@@ -270,7 +272,7 @@ SIM_HD void pgs_residuals(const G& g, const M& m, const W& w, int edges) {
   g.for_each(edges, [&](int e) {
     Real sum = bias[e];
 #pragma unroll 1
-    for (int f = 0; f < edges; ++f) sum += w.pgs_A()[f * m.max_edges + e] * force[f];
+    for (int f = 0; f < edges; ++f) sum += w.pgs_A()[pgs_index(e, f)] * force[f];
     w.pgs_state()[e] = sum;
   });
 }
@@ -314,8 +316,8 @@ template <class G, class M, class W>
 SIM_HD typename M::Real pgs_matrix_edge(const G& g, const M& m, const W& w, int e, int block, int edges) {
   using Real = typename M::Real;
   Real* force = pgs_vector(m, w, kPgsForce);
-  const Real* column = w.pgs_A() + e * m.max_edges;
-  const Real diagonal = column[e], old = force[e], residual = w.pgs_state()[e];
+  const Real* matrix = w.pgs_A();
+  const Real diagonal = matrix[pgs_index(e, e)], old = force[e], residual = w.pgs_state()[e];
   const Real next = project(w, block, old - residual * (Real(1) / diagonal));
   const Real delta = next - old;
   const Real change = Real(0.5) * delta * delta * diagonal + delta * residual;
@@ -323,7 +325,7 @@ SIM_HD typename M::Real pgs_matrix_edge(const G& g, const M& m, const W& w, int 
   if (change > Real(1e-10)) return Real(0);
   if (delta != Real(0))
     g.for_each(edges, [&](int f) {
-      w.pgs_state()[f] += delta * column[f];
+      w.pgs_state()[f] += delta * matrix[pgs_index(e, f)];
       if (f == e) force[e] = next;
     });
   return -change;

@@ -61,9 +61,11 @@ std::string sizes(const ModelData& d) {
   HOTLOOP_INT(ntendon)
   HOTLOOP_INT(nwrap)
   HOTLOOP_INT(npair)
-      HOTLOOP_INT(nsol) HOTLOOP_INT(max_edges) HOTLOOP_INT(pair_kinds) HOTLOOP_INT(nquat) HOTLOOP_INT(nfriction)
-          HOTLOOP_INT(nroot) HOTLOOP_INT(nmom) HOTLOOP_INT(max_contacts) HOTLOOP_INT(max_blocks) HOTLOOP_INT(max_rows)
-              HOTLOOP_INT(row) HOTLOOP_INT(bound) HOTLOOP_INT(iterations) HOTLOOP_INT(ls_iterations)
+  HOTLOOP_INT(nsol)
+  HOTLOOP_INT(max_edges)
+      HOTLOOP_INT(pair_kinds) HOTLOOP_INT(nquat) HOTLOOP_INT(nfriction) HOTLOOP_INT(nroot) HOTLOOP_INT(nmom)
+          HOTLOOP_INT(max_contacts) HOTLOOP_INT(max_blocks) HOTLOOP_INT(max_rows) HOTLOOP_INT(row) HOTLOOP_INT(bound)
+              HOTLOOP_INT(iterations) HOTLOOP_INT(ls_iterations)
 #undef HOTLOOP_INT
 #define HOTLOOP_BOOL(name) s += constant("bool", #name, d.name);
                   HOTLOOP_BOOL(rk4) HOTLOOP_BOOL(pgs) HOTLOOP_BOOL(has_fluid) HOTLOOP_BOOL(has_polytopes)

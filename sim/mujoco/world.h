@@ -20,12 +20,13 @@ enum StepPart : int {
 
 // Quantities that someone wants to read after the step.
 enum Keep : unsigned {
-  kKeepPose = 1,      // xpos, xquat
+  kKeepPose = 1,      // xpos, xquat of bodies
   kKeepCom = 2,       // xipos, root_com
   kKeepInertia = 4,   // cinert
   kKeepVelocity = 8,  // dof_vel (cvel), cdof
   kKeepForce = 16,    // qfrc_actuator, qfrc_constraint
   kKeepContact = 32,  // contacts and their forces (cfrc_ext)
+  kKeepGeoms = 64,    // geom_xpos, geom_xquat
   kKeepAll = ~0u,
 };
 
@@ -56,8 +57,8 @@ constexpr int dof_words(int nv) { return (nv + 31) / 32; }
   X(ten_length, s.ntendon, kKinematics, kConstraint, 0)                                  \
   X(xanchor, 3 * s.njnt, kKinematics, kKinematics, 0)                                    \
   X(xaxis, 3 * s.njnt, kKinematics, kKinematics, 0)                                      \
-  X(geom_xpos, 3 * s.ngeom, kKinematics, kCollision, kKeepPose)                          \
-  X(geom_xquat, 4 * s.ngeom, kKinematics, kCollision, kKeepPose)                         \
+  X(geom_xpos, 3 * s.ngeom, kKinematics, kCollision, kKeepGeoms)                         \
+  X(geom_xquat, 4 * s.ngeom, kKinematics, kCollision, kKeepGeoms)                        \
   X(contact, kContactStride* s.max_contacts, kCollision, kConstraint, kKeepContact)      \
   X(qfrc_actuator, s.nv, kVelocity, kVelocity, kKeepForce)                               \
   X(qfrc_passive, s.nv, kVelocity, kVelocity, kKeepForce)                                \
@@ -86,7 +87,7 @@ constexpr int dof_words(int nv) { return (nv + 31) / 32; }
   X(solve_rows, 4 * (s.bound + 4), kSolve, kIntegrate, 0)                                \
   X(H, s.nv > 64 ? s.nv * (s.row + 4) : s.pgs ? s.nv * s.row : 0, kSolve, kIntegrate, 0) \
   X(MinvJ, s.pgs ? s.max_rows* s.row : 0, kSolve, kSolve, 0)                             \
-  X(pgs_A, s.max_edges* s.max_edges, kSolve, kSolve, 0)                                  \
+  X(pgs_A, (s.max_edges + 1) * s.max_edges / 2, kSolve, kSolve, 0)                       \
   X(pgs_state, s.max_edges, kSolve, kSolve, 0)                                           \
   X(pgs_force, s.pgs ? kPgsVectors * 4 * s.max_blocks : 0, kSolve, kSolve, 0)
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "sim/mujoco/world.h"
@@ -48,19 +49,26 @@ WorldLayout make_layout(const ModelSizes& s, unsigned keep) {
   HOTLOOP_WORLD_REALS(HOTLOOP_ADD)
   HOTLOOP_WORLD_INTS(HOTLOOP_ADD)
 #undef HOTLOOP_ADD
-  // long lives first, then large arrays: what comes and goes fills the gaps
-  std::stable_sort(arrays.begin(), arrays.end(), [](const Array& a, const Array& b) {
-    const int life_a = a.to - a.from, life_b = b.to - b.from;
-    return life_a != life_b ? life_a > life_b : a.length > b.length;
-  });
-  const int by_life = place(arrays);
-  std::stable_sort(arrays.begin(), arrays.end(), [](const Array& a, const Array& b) { return a.length > b.length; });
-  at.reals = place(arrays);
-  if (at.reals <= by_life) return at;
-  std::stable_sort(arrays.begin(), arrays.end(), [](const Array& a, const Array& b) {
-    const int life_a = a.to - a.from, life_b = b.to - b.from;
-    return life_a != life_b ? life_a > life_b : a.length > b.length;
-  });
+  // several orders, each good for some models: the one that needs least
+  const auto life = [](const Array& a) { return a.to - a.from; };
+  const std::vector<std::function<bool(const Array&, const Array&)>> orders = {
+      [&](const Array& a, const Array& b) { return life(a) != life(b) ? life(a) > life(b) : a.length > b.length; },
+      [&](const Array& a, const Array& b) { return a.length > b.length; },
+      [&](const Array& a, const Array& b) { return a.to != b.to ? a.to > b.to : a.length > b.length; },
+      [&](const Array& a, const Array& b) { return a.from != b.from ? a.from < b.from : a.length > b.length; },
+      [&](const Array& a, const Array& b) { return a.from != b.from ? a.from > b.from : a.length > b.length; },
+      [&](const Array& a, const Array& b) { return a.to != b.to ? a.to < b.to : a.length > b.length; },
+  };
+  const std::function<bool(const Array&, const Array&)>* best = nullptr;
+  for (const auto& order : orders) {
+    std::stable_sort(arrays.begin(), arrays.end(), order);
+    const int size = place(arrays);
+    if (best == nullptr || size < at.reals) {
+      best = &order;
+      at.reals = size;
+    }
+  }
+  std::stable_sort(arrays.begin(), arrays.end(), *best);
   at.reals = place(arrays);
   return at;
 }
