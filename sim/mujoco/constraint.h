@@ -341,6 +341,7 @@ SIM_HD void contact_blocks(const G& g, const M& m, const W& w, int& blocks, int&
     rows = end;
     blocks += made;
   }
+  g.sync();  // without contacts some lanes may still be reading their number
   g.once([&] {
     w.counts()[kContactBlocks] = first;
     w.counts()[kContacts] = made;

@@ -31,14 +31,15 @@ int default_max_contacts(const ModelData& m) {
     most += contacts_of(m.pair_kind[p]);
     collides[m.pair_geom1[p]] = collides[m.pair_geom2[p]] = true;
   }
-  // Few pairs touch at a time: most of the moving geoms with one contact each, and all corners of those with faces.
+  // Few pairs touch at a time: most of the moving geoms with one contact each (few of
+  // them with two, as capsules lie on both ends), and all corners of those with faces.
   int round = 0, faces = 0;
   for (int g = 0; g < m.ngeom; ++g) {
     if (!collides[g] || m.body_lastdof[m.geom_bodyid[g]] < 0) continue;
     const auto type = static_cast<GeomType>(m.geom_type[g]);
     (type == GeomType::box || type == GeomType::cylinder ? faces : round) += 1;
   }
-  const int likely = 4 + (3 * round + 3) / 4 + 4 * faces;
+  const int likely = std::max(4 + (3 * round + 3) / 4, std::min(2 * round, 8)) + 4 * faces;
   return std::min(most, likely);
 }
 

@@ -63,24 +63,25 @@ std::string sizes(const ModelData& d) {
   HOTLOOP_INT(npair)
   HOTLOOP_INT(nsol)
   HOTLOOP_INT(max_edges)
-      HOTLOOP_INT(pair_kinds) HOTLOOP_INT(nquat) HOTLOOP_INT(nfriction) HOTLOOP_INT(nroot) HOTLOOP_INT(nmom)
-          HOTLOOP_INT(max_contacts) HOTLOOP_INT(max_blocks) HOTLOOP_INT(max_rows) HOTLOOP_INT(row) HOTLOOP_INT(bound)
-              HOTLOOP_INT(iterations) HOTLOOP_INT(ls_iterations)
+  HOTLOOP_INT(pair_kinds)
+  HOTLOOP_INT(nquat)
+      HOTLOOP_INT(nfriction) HOTLOOP_INT(nroot) HOTLOOP_INT(nmom) HOTLOOP_INT(max_contacts) HOTLOOP_INT(max_blocks)
+          HOTLOOP_INT(max_rows) HOTLOOP_INT(row) HOTLOOP_INT(bound) HOTLOOP_INT(iterations) HOTLOOP_INT(ls_iterations)
 #undef HOTLOOP_INT
 #define HOTLOOP_BOOL(name) s += constant("bool", #name, d.name);
-                  HOTLOOP_BOOL(rk4) HOTLOOP_BOOL(pgs) HOTLOOP_BOOL(has_fluid) HOTLOOP_BOOL(has_polytopes)
-                      HOTLOOP_BOOL(has_powers) HOTLOOP_BOOL(has_affine) HOTLOOP_BOOL(has_tendon_forces)
-                          HOTLOOP_BOOL(has_tendon_rows) HOTLOOP_BOOL(has_ball_springs) HOTLOOP_BOOL(has_ball_limits)
-                              HOTLOOP_BOOL(has_contacts) HOTLOOP_BOOL(has_limits) HOTLOOP_BOOL(has_friction)
-                                  HOTLOOP_BOOL(has_springs) HOTLOOP_BOOL(has_dampers) HOTLOOP_BOOL(has_warmstart)
-                                      HOTLOOP_BOOL(has_actuation) HOTLOOP_BOOL(clamps_ctrl) HOTLOOP_BOOL(safe_ref)
-                                          HOTLOOP_BOOL(implicit_damping)
+              HOTLOOP_BOOL(rk4) HOTLOOP_BOOL(pgs) HOTLOOP_BOOL(has_fluid) HOTLOOP_BOOL(has_polytopes)
+                  HOTLOOP_BOOL(has_powers) HOTLOOP_BOOL(has_affine) HOTLOOP_BOOL(has_tendon_forces)
+                      HOTLOOP_BOOL(has_tendon_rows) HOTLOOP_BOOL(has_ball_springs) HOTLOOP_BOOL(has_ball_limits)
+                          HOTLOOP_BOOL(has_contacts) HOTLOOP_BOOL(has_limits) HOTLOOP_BOOL(has_friction)
+                              HOTLOOP_BOOL(has_springs) HOTLOOP_BOOL(has_dampers) HOTLOOP_BOOL(has_warmstart)
+                                  HOTLOOP_BOOL(has_actuation) HOTLOOP_BOOL(clamps_ctrl) HOTLOOP_BOOL(safe_ref)
+                                      HOTLOOP_BOOL(implicit_damping)
 #undef HOTLOOP_BOOL
 #define HOTLOOP_REAL(name) s += constant("float", #name, d.name);
-                                              HOTLOOP_REAL(timestep) HOTLOOP_REAL(density) HOTLOOP_REAL(viscosity)
-                                                  HOTLOOP_REAL(tolerance) HOTLOOP_REAL(impratio)
+                                          HOTLOOP_REAL(timestep) HOTLOOP_REAL(density) HOTLOOP_REAL(viscosity)
+                                              HOTLOOP_REAL(tolerance) HOTLOOP_REAL(impratio)
 #undef HOTLOOP_REAL
-                                                      return s +
+                                                  return s +
       "  float wind[3] = {" + list(std::vector<double>(d.wind, d.wind + 3)) + "};\n";
 }
 

@@ -8,9 +8,9 @@
 
 #include "sim/core/assets.h"
 #include "sim/core/env.h"
+#include "sim/core/value.h"
 #include "tests/error_text.h"
 #include "tests/temp_folder.h"
-#include "sim/core/value.h"
 
 namespace hotloop {
 namespace {
