@@ -48,41 +48,59 @@ std::string constant(const std::string& type, const std::string& name, T value) 
   return "  static constexpr " + type + " " + name + " = " + text(value) + ";\n";
 }
 
+// One line a member of ModelSizes and ModelOptions.
 std::string sizes(const ModelData& d) {
   std::string s;
-#define HOTLOOP_INT(name) s += constant("int", #name, d.name);
-  HOTLOOP_INT(nq)
-  HOTLOOP_INT(nv)
-  HOTLOOP_INT(nu)
-  HOTLOOP_INT(nbody)
-  HOTLOOP_INT(njnt)
-  HOTLOOP_INT(ngeom)
-  HOTLOOP_INT(nsite)
-  HOTLOOP_INT(ntendon)
-  HOTLOOP_INT(nwrap)
-  HOTLOOP_INT(npair)
-  HOTLOOP_INT(nsol)
-  HOTLOOP_INT(max_edges)
-  HOTLOOP_INT(pair_kinds)
-  HOTLOOP_INT(nquat)
-      HOTLOOP_INT(nfriction) HOTLOOP_INT(nroot) HOTLOOP_INT(nmom) HOTLOOP_INT(max_contacts) HOTLOOP_INT(max_blocks)
-          HOTLOOP_INT(max_rows) HOTLOOP_INT(row) HOTLOOP_INT(bound) HOTLOOP_INT(iterations) HOTLOOP_INT(ls_iterations)
-#undef HOTLOOP_INT
-#define HOTLOOP_BOOL(name) s += constant("bool", #name, d.name);
-              HOTLOOP_BOOL(rk4) HOTLOOP_BOOL(pgs) HOTLOOP_BOOL(has_fluid) HOTLOOP_BOOL(has_polytopes)
-                  HOTLOOP_BOOL(has_powers) HOTLOOP_BOOL(has_affine) HOTLOOP_BOOL(has_tendon_forces)
-                      HOTLOOP_BOOL(has_tendon_rows) HOTLOOP_BOOL(has_ball_springs) HOTLOOP_BOOL(has_ball_limits)
-                          HOTLOOP_BOOL(has_contacts) HOTLOOP_BOOL(has_limits) HOTLOOP_BOOL(has_friction)
-                              HOTLOOP_BOOL(has_springs) HOTLOOP_BOOL(has_dampers) HOTLOOP_BOOL(has_warmstart)
-                                  HOTLOOP_BOOL(has_actuation) HOTLOOP_BOOL(clamps_ctrl) HOTLOOP_BOOL(safe_ref)
-                                      HOTLOOP_BOOL(implicit_damping)
-#undef HOTLOOP_BOOL
-#define HOTLOOP_REAL(name) s += constant("float", #name, d.name);
-                                          HOTLOOP_REAL(timestep) HOTLOOP_REAL(density) HOTLOOP_REAL(viscosity)
-                                              HOTLOOP_REAL(tolerance) HOTLOOP_REAL(impratio)
-#undef HOTLOOP_REAL
-                                                  return s +
-      "  float wind[3] = {" + list(std::vector<double>(d.wind, d.wind + 3)) + "};\n";
+  s += constant("int", "nq", d.nq);
+  s += constant("int", "nv", d.nv);
+  s += constant("int", "nu", d.nu);
+  s += constant("int", "nbody", d.nbody);
+  s += constant("int", "njnt", d.njnt);
+  s += constant("int", "ngeom", d.ngeom);
+  s += constant("int", "nsite", d.nsite);
+  s += constant("int", "ntendon", d.ntendon);
+  s += constant("int", "nwrap", d.nwrap);
+  s += constant("int", "npair", d.npair);
+  s += constant("int", "nsol", d.nsol);
+  s += constant("int", "max_edges", d.max_edges);
+  s += constant("int", "pair_kinds", d.pair_kinds);
+  s += constant("int", "nquat", d.nquat);
+  s += constant("int", "nfriction", d.nfriction);
+  s += constant("int", "nroot", d.nroot);
+  s += constant("int", "nmom", d.nmom);
+  s += constant("int", "max_contacts", d.max_contacts);
+  s += constant("int", "max_blocks", d.max_blocks);
+  s += constant("int", "max_rows", d.max_rows);
+  s += constant("int", "row", d.row);
+  s += constant("int", "bound", d.bound);
+  s += constant("int", "iterations", d.iterations);
+  s += constant("int", "ls_iterations", d.ls_iterations);
+  s += constant("bool", "rk4", d.rk4);
+  s += constant("bool", "pgs", d.pgs);
+  s += constant("bool", "has_fluid", d.has_fluid);
+  s += constant("bool", "has_polytopes", d.has_polytopes);
+  s += constant("bool", "has_powers", d.has_powers);
+  s += constant("bool", "has_affine", d.has_affine);
+  s += constant("bool", "has_tendon_forces", d.has_tendon_forces);
+  s += constant("bool", "has_tendon_rows", d.has_tendon_rows);
+  s += constant("bool", "has_ball_springs", d.has_ball_springs);
+  s += constant("bool", "has_ball_limits", d.has_ball_limits);
+  s += constant("bool", "has_contacts", d.has_contacts);
+  s += constant("bool", "has_limits", d.has_limits);
+  s += constant("bool", "has_friction", d.has_friction);
+  s += constant("bool", "has_springs", d.has_springs);
+  s += constant("bool", "has_dampers", d.has_dampers);
+  s += constant("bool", "has_warmstart", d.has_warmstart);
+  s += constant("bool", "has_actuation", d.has_actuation);
+  s += constant("bool", "clamps_ctrl", d.clamps_ctrl);
+  s += constant("bool", "safe_ref", d.safe_ref);
+  s += constant("bool", "implicit_damping", d.implicit_damping);
+  s += constant("float", "timestep", d.timestep);
+  s += constant("float", "density", d.density);
+  s += constant("float", "viscosity", d.viscosity);
+  s += constant("float", "tolerance", d.tolerance);
+  s += constant("float", "impratio", d.impratio);
+  return s + "  float wind[3] = {" + list(std::vector<double>(d.wind, d.wind + 3)) + "};\n";
 }
 
 std::string layout_source(const WorldLayout& at) {

@@ -87,7 +87,7 @@ TEST(Command, OutputThatGoesNowhereIsAnError) {
   ::close(kBroken);
   const ProgramResult nothing_written = with_stdout("list extra", ">&-");
   EXPECT_EQ(nothing_written.status, 2);
-  EXPECT_TRUE(nothing_written.err.starts_with("hotloop: list: unexpected argument extra;")) << nothing_written.err;
+  EXPECT_TRUE(nothing_written.err.starts_with("hotloop: unknown task 'extra'")) << nothing_written.err;
 }
 
 TEST(Command, OffersCommandsByTheNameItWasCalledBy) {
