@@ -177,7 +177,7 @@ Json library_facts(Json& advice) {
   const std::vector<Library> libraries = {
       {"LibTorch", {"libtorch_cpu.so"}, false, "training on the generic road; ./hotloop fetches it"},
       {"MuJoCo",
-       {fetched_mujoco(), "libmujoco.so.3", "libmujoco.so"},
+       {"libmujoco.so.4.0.0", fetched_mujoco(), "libmujoco.so"},
        false,
        "tasks on MuJoCo models; ./hotloop fetches it"},
       {"HDF5",

@@ -2,16 +2,19 @@
 // model and the working set of one world; sim/tasks/task_batch.h runs it. Facts of a task (Gymnasium's v5 tasks,
 // gymnasium/envs/mujoco) are its constants and its Options, one member for each option of Gymnasium's constructor.
 //
-//   kName, kModel          the task's name, its model in assets/mjcf
-//   kNq, kNv, kNu, kNbody  sizes of the model, checked when it is loaded
-//   kActionBound           actions are in [-kActionBound, kActionBound], the model's ctrlrange
-//   kKeep, kForces         quantities that it reads after the step (Keep bits); whether constraint forces are among
-//   them Term, kTermNames       the terms of its reward, named as in Gymnasium's info Memory                 numbers of
-//   a world that one step hands to the next obs_dim(options) reset(...)             draws qpos and qvel; ctrl and
-//   qacc_warmstart are zero begin(...)             after the evaluation of a reset state: fills the memory result(...)
-//   after a step: reward, terms, termination; every lane returns the same observe(...)           calls put(i, value)
-//   once for each component of the observation visit_options(...)     the one list of options: names, members, what
-//   they take (host only)
+// - kName, kModel: the task's name, its model in assets/mjcf.
+// - kType, kSource: this struct's name and header, for kernels compiled at run time.
+// - kNq, kNv, kNu, kNbody: sizes of the model, checked when it is loaded.
+// - kActionBound: actions are in [-kActionBound, kActionBound], the model's ctrlrange.
+// - kKeep, kForces: quantities that it reads after the step (Keep bits); whether constraint forces are among them.
+// - Term, kTermNames: the terms of its reward, named as in Gymnasium's info.
+// - Memory: numbers of a world that one step hands to the next.
+// - obs_dim(options).
+// - reset(...): draws qpos and qvel; ctrl and qacc_warmstart are zero.
+// - begin(...): after the evaluation of a reset state, fills the memory.
+// - result(...): after a step, reward, terms, termination; every lane returns the same.
+// - observe(...): calls put(i, value) once for each component of the observation.
+// - visit_options(...): the one list of options: names, members, what they take (host only).
 //
 // Gymnasium observes and rewards what MuJoCo's data holds after mj_step: qpos and qvel are new, everything else is of
 // the last evaluation of forces inside the step. So it is here.
