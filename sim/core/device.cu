@@ -109,6 +109,9 @@ CudaDeviceInfo cuda_device_info(int index) {
   info.major = prop.major;
   info.minor = prop.minor;
   info.sm_count = prop.multiProcessorCount;
+  info.shared_per_sm = prop.sharedMemPerMultiprocessor;
+  info.shared_per_block = prop.sharedMemPerBlockOptin;
+  info.shared_reserved = prop.reservedSharedMemPerBlock;
 #else
   throw Error("cuda:" + std::to_string(index) + ": this build has no CUDA backend");
 #endif

@@ -97,7 +97,8 @@ struct CudaDeviceInfo {
   std::string name, pci_bus_id;  // "0000:3b:00.0": how other interfaces (NVML) find the same card
   std::size_t total_bytes = 0, free_bytes = 0;
   int major = 0, minor = 0, sm_count = 0;
-  int driver_version = 0, runtime_version = 0;  // 13000 = 13.0
+  std::size_t shared_per_sm = 0, shared_per_block = 0, shared_reserved = 0;  // bytes; reserved: of each block
+  int driver_version = 0, runtime_version = 0;                               // 13000 = 13.0
 };
 // Throws Error where the device does not answer.
 CudaDeviceInfo cuda_device_info(int index);

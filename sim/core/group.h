@@ -28,6 +28,9 @@ struct SerialGroup {
   SIM_HD void for_each(int n, F f) const {
     for (int i = 0; i < n; ++i) f(i);
   }
+  // Where the groups of a block wait for each other: nothing depends on it but time. Code that is larger than an
+  // instruction cache runs faster where all warps are at the same place.
+  SIM_HD void meet() const {}
   // f() on one lane.
   template <class F>
   SIM_HD void once(F f) const {
@@ -110,6 +113,7 @@ struct DeviceGroup {
     else
       __syncthreads();
   }
+  __device__ __forceinline__ void meet() const { __syncthreads(); }
   template <class F>
   __device__ __forceinline__ void for_each(int n, F f) const {
 #pragma unroll 1  // code size: a step's instructions hardly fit the caches

@@ -50,7 +50,8 @@ struct ModelSizes {
   int max_rows = 0;    // of them, rows of the constraint Jacobian that are stored (contacts: 1 or 3 each)
   int row = 0;         // elements from one row of M or J to the next: nv rounded up to a multiple of 4
   int max_edges = 0;   // PGS: constraints (MuJoCo's nefc) up to which it holds the matrix A
-  int bound = 0;       // the compile-time bound on nv that the stages are instantiated with
+  int pgs_sweeps = 0, npgs_order = 0;  // PGS: sweeps in the table of orders, entries of the table
+  int bound = 0;                       // the compile-time bound on nv that the stages are instantiated with
   bool rk4 = false, pgs = false, has_fluid = false;
   bool has_polytopes = false;      // some pair has a box or cylinder
   bool has_powers = false;         // some impedance has a power other than 1 and 2
@@ -113,6 +114,7 @@ enum SolverRow : int { kSolLow, kSolHigh, kSolWidth, kSolMiddle, kSolPower, kSol
   X(dof_momadr, nv, 1) /* entries of dof_mom that act on the dof */                                                  \
   X(dof_momnum, nv, 1)                                                                                               \
   X(dof_mom, nmom, 1)                                                                                                \
+  X(pgs_orders, npgs_order, 1) /* the orders in which sweeps visit n edges: order_index() */                         \
   X(actuator_ctrllimited, nu, 1)                                                                                     \
   X(actuator_forcelimited, nu, 1)
 

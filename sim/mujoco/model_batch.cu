@@ -51,9 +51,9 @@ ModelBatch::ModelBatch(std::shared_ptr<const LoadedModel> model, std::int64_t nu
   if (num_worlds < 1) throw Error("num_worlds is " + std::to_string(num_worlds) + ", accepted: at least 1");
   state_ = Buffer<float>(device, static_cast<std::size_t>(num_worlds) * state_bytes() / sizeof(float));
   if (specialised && device.is_cuda()) {
-    const std::string code =
-        special_kernel_code("#include \"sim/mujoco/model_step.h\"\n", special_source(data(), layout_), "ModelStepArgs",
-                            lanes_for(data().bound), data().row, working_bytes());
+    shape_ = kernel_shape(device, lanes_for(data().bound), working_bytes(), lanes_for(data().bound) < 32);
+    const std::string code = special_kernel_code("#include \"sim/mujoco/model_step.h\"\n",
+                                                 special_source(data(), layout_), "ModelStepArgs", data().row, shape_);
     kernel_ = SpecialKernel::get({code, data().path}, device);
   }
   counters_ = Buffer<std::int32_t>(device, static_cast<std::size_t>(num_worlds) * kModelCounters);
@@ -89,7 +89,7 @@ void ModelBatch::random_controls(const Exec& exec, std::uint64_t step) {
 void ModelBatch::step(const Exec& exec, int steps) {
   const ModelStepArgs args{memory_.view(), layout_, qpos(),           qvel(), qacc_warmstart(),
                            qacc(),         ctrl(),  counters_.data(), steps};
-  if (kernel_ != nullptr) return kernel_->launch(exec, num_worlds_, lanes_for(data().bound), working_bytes(), args);
+  if (kernel_ != nullptr) return kernel_->launch(exec, num_worlds_, shape_, args);
   switch (data().bound) {
     case 16:
       return launch_model_step<16>(exec, num_worlds_, args);

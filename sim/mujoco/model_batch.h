@@ -55,6 +55,7 @@ class ModelBatch {
   ModelMemory<float> memory_;
   WorldLayout layout_;
   std::shared_ptr<const SpecialKernel> kernel_;  // null: the generic one
+  KernelShape shape_{};
   Buffer<float> state_;
   Buffer<std::int32_t> counters_;  // [num_worlds][5]: contacts, rows, iterations, evaluations, status
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/mujoco/pgs_space.h"
+
 namespace hotloop {
 namespace {
 
@@ -68,8 +70,16 @@ void count_blocks(ModelData& m) {
                                                   : 3 * m.max_contacts;
   m.max_blocks = blocks + m.max_contacts;
   m.max_rows = rows + contact_rows;
-  // few worlds have more: those take the slower form that needs no matrix
-  m.max_edges = m.pgs ? std::min(blocks + 4 * m.max_contacts, 64) : 0;
+}
+
+// The most edges for which PGS holds a matrix. Few worlds have more: those take the slower form that needs none.
+void bound_edges(ModelData& m) {
+  constexpr int kMostSweeps = 100;  // in the table of orders
+  m.max_edges = m.pgs_sweeps = 0;
+  if (!m.pgs || m.iterations > kMostSweeps) return;
+  m.pgs_sweeps = m.iterations;
+  m.max_edges = std::min(m.max_blocks + 3 * m.max_contacts, 2 * lanes_for(m.bound));
+  while (m.max_edges > 0 && PgsMatrix(m).end > std::max(PgsRows(m).end, 1024)) --m.max_edges;
 }
 
 }  // namespace
@@ -109,8 +119,9 @@ void finish_sizes(ModelData& data, int max_contacts) {
   data.rk4 = data.integrator == Integrator::rk4;
   data.pgs = data.solver == SolverType::pgs;
   data.max_contacts = !data.has_contacts ? 0 : max_contacts > 0 ? max_contacts : default_max_contacts(data);
-  finish_tables(data);
   count_blocks(data);
+  bound_edges(data);
+  finish_tables(data);
 }
 
 }  // namespace hotloop

@@ -42,6 +42,7 @@ SIM_HD void step_world(const G& g, const M& m, const Layout& at, const ModelStep
   const int stages = stages_of(m), evaluations = a.steps * stages;
 #pragma unroll 1
   for (int k = 0; k < evaluations; ++k) {
+    g.meet();
     forward<N>(g, m, w, false);
     contacts += w.counts()[kContacts];
     iterations += w.counts()[kIterations];

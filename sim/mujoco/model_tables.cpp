@@ -1,8 +1,10 @@
 // Tables that follow from a model's topology: which dofs move a body, kinematic trees, and the moments of actuators and
 // tendons sorted by dof, so that each lane sums the forces on its own dof.
 #include <algorithm>
+#include <numeric>
 
 #include "sim/mujoco/model_data.h"
+#include "sim/mujoco/sweep_order.h"
 
 namespace hotloop {
 namespace {
@@ -134,6 +136,21 @@ void find_features(ModelData& d) {
   }
 }
 
+// The orders depend only on the number of edges: the stream starts anew in every solution.
+void sweep_orders(ModelData& d) {
+  d.pgs_orders.clear();
+  for (int n = 1; n <= d.max_edges; ++n) {
+    SweepRandom random;
+    std::vector<int> order(n);
+    std::iota(order.begin(), order.end(), 0);
+    for (int sweep = 0; sweep < d.pgs_sweeps; ++sweep) {
+      shuffle_order(order.data(), random, n);
+      d.pgs_orders.insert(d.pgs_orders.end(), order.begin(), order.end());
+    }
+  }
+  d.npgs_order = static_cast<int>(d.pgs_orders.size());
+}
+
 }  // namespace
 
 void finish_tables(ModelData& d) {
@@ -145,6 +162,7 @@ void finish_tables(ModelData& d) {
   sort_by_dof(d.wrap_dofid, d.nv, d.dof_wrapadr, d.dof_wrapnum, d.dof_wrap);
   solver_rows(d);
   find_features(d);
+  sweep_orders(d);
 }
 
 }  // namespace hotloop

@@ -25,36 +25,6 @@
 
 namespace hotloop {
 
-std::string special_kernel_code(const std::string& includes, const std::string& model, const std::string& args_type,
-                                int lanes, int bound, std::size_t bytes) {
-  // as many blocks on a multiprocessor as its shared memory holds (228 KB, of which a block takes 1 KB more than it
-  // asks for), but not so many that fewer than 96 registers are left
-  const std::size_t block = (bytes + 15) / 16 * 16 * (32 / lanes) + 1024;
-  const std::size_t min_blocks = std::clamp<std::size_t>(233472 / block, 1, 20);
-  const std::string L = std::to_string(lanes), size = std::to_string((bytes + 15) / 16 * 16);
-  return includes + model +
-         "namespace hotloop {\n"
-         "extern __shared__ uint4 special_memory[];\n"
-         "extern \"C\" __global__ void __launch_bounds__(32, " +
-         std::to_string(min_blocks) + ") special_kernel(const __grid_constant__ " + args_type +
-         " args, long long worlds) {\n"
-         "  const int group = threadIdx.x / " +
-         L +
-         ";\n"
-         "  const long long world = static_cast<long long>(blockIdx.x) * (32 / " +
-         L +
-         ") + group;\n"
-         "  if (world >= worlds) return;\n"
-         "  const SpecialModel model;\n"
-         "  const SpecialLayout layout;\n"
-         "  args.run<" +
-         std::to_string(bound) + ">(DeviceGroup<" + L + ">{static_cast<int>(threadIdx.x % " + L +
-         ")}, world, reinterpret_cast<char*>(special_memory) + group * " + size +
-         ", model, layout);\n"
-         "}\n"
-         "}  // namespace hotloop\n";
-}
-
 #ifdef HOTLOOP_CUDA
 namespace {
 
@@ -239,16 +209,33 @@ std::shared_ptr<const SpecialKernel> SpecialKernel::get(const SpecialKernelSourc
   return result;
 }
 
-void SpecialKernel::launch_raw(const Exec& exec, std::int64_t worlds, int lanes, std::size_t bytes, void* args) const {
+KernelShape kernel_shape(Device device, int lanes, std::size_t bytes, bool together) {
+  // Warps with 96 registers for each thread, what the stages need, that a multiprocessor has room for; blocks of more
+  // than eight wait for each other too long.
+  constexpr int kMostWarps = 20, kMostTogether = 8;
+  const CudaDeviceInfo card = cuda_device_info(device.index);
+  KernelShape best{lanes, 1, 1, (bytes + 15) / 16 * 16};
+  for (int warps = 1; warps <= (together ? kMostTogether : 1); ++warps) {
+    const std::size_t block = best.bytes * (32 / lanes) * warps;
+    if (block + card.shared_reserved > card.shared_per_block) break;
+    const int blocks = static_cast<int>(
+        std::min(card.shared_per_sm / (block + card.shared_reserved), static_cast<std::size_t>(kMostWarps / warps)));
+    if (blocks * warps >= best.blocks * best.warps) best = {lanes, warps, blocks, best.bytes};
+  }
+  return best;
+}
+
+void SpecialKernel::launch_raw(const Exec& exec, std::int64_t worlds, const KernelShape& shape, void* args) const {
   if (worlds <= 0) return;
-  const int groups = 32 / lanes;
-  const std::size_t shared = (bytes + 15) / 16 * 16 * groups;
+  const int groups = 32 * shape.warps / shape.lanes;
+  const std::size_t shared = shape.bytes * groups;
   const auto* kernel = reinterpret_cast<const void*>(kernel_);
   SIM_CHECK_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)));
   long long n = worlds;
   void* parameters[] = {args, &n};
   const dim3 grid(static_cast<unsigned>((worlds + groups - 1) / groups));
-  SIM_CHECK_CUDA(cudaLaunchKernel(kernel, grid, dim3(32), parameters, shared, static_cast<cudaStream_t>(exec.stream)));
+  SIM_CHECK_CUDA(cudaLaunchKernel(kernel, grid, dim3(static_cast<unsigned>(32 * shape.warps)), parameters, shared,
+                                  static_cast<cudaStream_t>(exec.stream)));
 }
 
 #else
@@ -256,7 +243,8 @@ void SpecialKernel::launch_raw(const Exec& exec, std::int64_t worlds, int lanes,
 std::shared_ptr<const SpecialKernel> SpecialKernel::get(const SpecialKernelSource&, Device) {
   throw Error("this build has no CUDA");
 }
-void SpecialKernel::launch_raw(const Exec&, std::int64_t, int, std::size_t, void*) const {}
+KernelShape kernel_shape(Device, int lanes, std::size_t bytes, bool) { return {lanes, 1, 1, bytes}; }
+void SpecialKernel::launch_raw(const Exec&, std::int64_t, const KernelShape&, void*) const {}
 
 #endif
 

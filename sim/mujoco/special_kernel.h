@@ -15,29 +15,32 @@ struct SpecialKernelSource {
   std::string name;  // for messages
 };
 
+// How worlds share a card: a block has `warps` warps, each of 32 / lanes worlds.
+struct KernelShape {
+  int lanes, warps, blocks;  // blocks: that should fit on a multiprocessor at a time, which bounds the registers
+  std::size_t bytes;         // of shared memory for each world
+};
+// together: several warps a block, as many as occupy the multiprocessor best; else one. CUDA devices only.
+KernelShape kernel_shape(Device device, int lanes, std::size_t bytes, bool together);
+
 class SpecialKernel {
  public:
   // Compiles, or takes from the cache. Error where the compiler is missing or refuses. CUDA devices only.
   static std::shared_ptr<const SpecialKernel> get(const SpecialKernelSource& source, Device device);
 
-  // lanes: of a world, at most 32; bytes: of shared memory for each world; args: passed by value.
+  // shape: that of the code; args: passed by value.
   template <class Args>
-  void launch(const Exec& exec, std::int64_t worlds, int lanes, std::size_t bytes, const Args& args) const {
-    launch_raw(exec, worlds, lanes, bytes, const_cast<Args*>(&args));
+  void launch(const Exec& exec, std::int64_t worlds, const KernelShape& shape, const Args& args) const {
+    launch_raw(exec, worlds, shape, const_cast<Args*>(&args));
   }
   bool from_cache() const { return from_cache_; }
   double seconds() const { return seconds_; }  // that get took
 
  private:
-  void launch_raw(const Exec& exec, std::int64_t worlds, int lanes, std::size_t bytes, void* args) const;
+  void launch_raw(const Exec& exec, std::int64_t worlds, const KernelShape& shape, void* args) const;
   void* kernel_ = nullptr;  // cudaKernel_t
   bool from_cache_ = false;
   double seconds_ = 0;
 };
-
-// The text around a kernel's body: includes, the model's constants, the kernel. op: an expression of type Args whose
-// run<N>(group, world, memory, model, layout) does the work; bound: N; bytes: shared memory of a world.
-std::string special_kernel_code(const std::string& includes, const std::string& model, const std::string& args_type,
-                                int lanes, int bound, std::size_t bytes);
 
 }  // namespace hotloop

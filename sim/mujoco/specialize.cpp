@@ -1,5 +1,7 @@
 #include "sim/mujoco/specialize.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <limits>
@@ -63,6 +65,7 @@ std::string sizes(const ModelData& d) {
   s += constant("int", "npair", d.npair);
   s += constant("int", "nsol", d.nsol);
   s += constant("int", "max_edges", d.max_edges);
+  s += constant("int", "pgs_sweeps", d.pgs_sweeps);
   s += constant("int", "pair_kinds", d.pair_kinds);
   s += constant("int", "nquat", d.nquat);
   s += constant("int", "nfriction", d.nfriction);
@@ -112,6 +115,22 @@ std::string layout_source(const WorldLayout& at) {
   return s + constant("int", "reals", at.reals) + "};\n";
 }
 
+constexpr char kKernelText[] = R"({includes}{model}
+namespace hotloop {{
+extern __shared__ uint4 special_memory[];
+extern "C" __global__ void __launch_bounds__({threads}, {blocks})
+    special_kernel(const __grid_constant__ {args} args, long long worlds) {{
+  const int group = threadIdx.x / {lanes};
+  const long long world = static_cast<long long>(blockIdx.x) * {worlds} + group;
+  if (world >= worlds) return;
+  const SpecialModel model;
+  const SpecialLayout layout;
+  args.run<{bound}>(DeviceGroup<{lanes}>{{static_cast<int>(threadIdx.x % {lanes})}}, world,
+                    reinterpret_cast<char*>(special_memory) + group * {bytes}, model, layout);
+}}
+}}  // namespace hotloop
+)";
+
 }  // namespace
 
 std::string special_source(const ModelData& d, const WorldLayout& layout) {
@@ -134,6 +153,14 @@ std::string special_source(const ModelData& d, const WorldLayout& layout) {
 #undef HOTLOOP_ARRAY
   return "namespace hotloop {\n" + arrays + "struct SpecialModel {\n  using Real = float;\n" + sizes(d) + members +
          "};\n" + layout_source(layout) + "}  // namespace hotloop\n";
+}
+
+std::string special_kernel_code(const std::string& includes, const std::string& model, const std::string& args_type,
+                                int bound, const KernelShape& shape) {
+  return fmt::format(kKernelText, fmt::arg("includes", includes), fmt::arg("model", model), fmt::arg("args", args_type),
+                     fmt::arg("threads", 32 * shape.warps), fmt::arg("blocks", shape.blocks),
+                     fmt::arg("lanes", shape.lanes), fmt::arg("worlds", 32 * shape.warps / shape.lanes),
+                     fmt::arg("bound", bound), fmt::arg("bytes", shape.bytes));
 }
 
 }  // namespace hotloop

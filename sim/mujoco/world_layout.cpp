@@ -2,6 +2,7 @@
 #include <functional>
 #include <vector>
 
+#include "sim/mujoco/pgs_space.h"
 #include "sim/mujoco/world.h"
 
 namespace hotloop {

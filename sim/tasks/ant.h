@@ -11,7 +11,7 @@ struct Ant {
   static constexpr int kNq = 15, kNv = 14, kNu = 8, kNbody = 14;
   static constexpr int kMaxEpisodeSteps = 1000;
   static constexpr double kRewardThreshold = 6000, kActionBound = 1;
-  static constexpr unsigned kKeep = kKeepPose | kKeepContact;
+  static constexpr unsigned kKeep = kKeepPosition | kKeepContact;
   static constexpr bool kForces = true;
   enum Term { kForward, kCtrl, kContact, kSurvive, kTerms };
   static constexpr const char* kTermNames[] = {"reward_forward", "reward_ctrl", "reward_contact", "reward_survive"};

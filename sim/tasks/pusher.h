@@ -12,7 +12,7 @@ struct Pusher {
   static constexpr int kNq = 11, kNv = 11, kNu = 7, kNbody = 13;
   static constexpr int kMaxEpisodeSteps = 100;
   static constexpr double kRewardThreshold = 0, kActionBound = 2;
-  static constexpr unsigned kKeep = kKeepPose;
+  static constexpr unsigned kKeep = kKeepPosition;
   static constexpr bool kForces = false;
   enum Term { kDist, kCtrl, kNear, kTerms };
   static constexpr const char* kTermNames[] = {"reward_dist", "reward_ctrl", "reward_near"};

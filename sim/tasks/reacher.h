@@ -12,7 +12,7 @@ struct Reacher {
   static constexpr int kNq = 4, kNv = 4, kNu = 2, kNbody = 5;
   static constexpr int kMaxEpisodeSteps = 50;
   static constexpr double kRewardThreshold = -3.75, kActionBound = 1;
-  static constexpr unsigned kKeep = kKeepPose;
+  static constexpr unsigned kKeep = kKeepPosition;
   static constexpr bool kForces = false;
   enum Term { kDist, kCtrl, kTerms };
   static constexpr const char* kTermNames[] = {"reward_dist", "reward_ctrl"};

@@ -27,7 +27,10 @@ class TaskBatch final : public Batch {
             reinterpret_cast<float*>(words_),
             static_cast<int>(spec_.obs_dim()),
             false} {
-    if (config.device.is_cuda()) kernel_ = SpecialKernel::get(kernel_source(), config.device);
+    if (!config.device.is_cuda()) return;
+    // PGS spends its time in small loops that end at different times
+    shape_ = kernel_shape(config.device, kLanes, world_memory(), !model_->data().pgs);
+    kernel_ = SpecialKernel::get(kernel_source(), config.device);
   }
   void reset(const Exec& exec, float* observation, std::uint8_t*) override {
     StepIo io;
@@ -44,8 +47,7 @@ class TaskBatch final : public Batch {
   SpecialKernelSource kernel_source() const {
     const std::string includes = std::string("#include \"") + T::kSource + "\"\n#include \"sim/tasks/task_op.h\"\n";
     const std::string type = std::string("TaskOp<") + T::kType + "<float>>";
-    return {special_kernel_code(includes, special_source(model_->data(), op_.layout), type, kLanes, model_->data().row,
-                                world_memory()),
+    return {special_kernel_code(includes, special_source(model_->data(), op_.layout), type, model_->data().row, shape_),
             T::kName};
   }
 
@@ -53,7 +55,7 @@ class TaskBatch final : public Batch {
     op_.io = io;
     op_.first = first;
     if (exec.device.is_cuda()) {
-      kernel_->launch(exec, num_envs(), kLanes, world_memory(), op_);
+      kernel_->launch(exec, num_envs(), shape_, op_);
       return;
     }
     const TaskOp<T> op = op_;
@@ -66,6 +68,7 @@ class TaskBatch final : public Batch {
   ModelMemory<float> memory_;
   TaskOp<T> op_;
   std::shared_ptr<const SpecialKernel> kernel_;
+  KernelShape shape_{};
 };
 
 template <class T>

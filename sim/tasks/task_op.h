@@ -46,6 +46,7 @@ struct TaskOp {
     bool fresh = first;
 #pragma unroll 1
     for (int k = 0;; ++k) {
+      if (!fresh) g.meet();  // every world takes these steps, only some start anew
       forward<N>(g, m, w, T::kForces && (fresh || k == last));
       bool finite = true;
       TaskResult<float> result = {0.0f, false};
