@@ -64,6 +64,7 @@ struct OracleReport {
   std::string model;
   int steps = 0, restarts = 0;
   int reference_unsolved = 0;  // steps whose solution by MuJoCo's Newton is no minimum: ours must be one there
+  int outliers = 0;  // steps beyond what is accepted in double: MuJoCo's own results move as much with the last digits
   long contacts = 0, rows = 0;
   ErrorTable in_double, in_float, floor;
   // steps whose contacts differ from MuJoCo's by more than contacts on the edge of the margin
