@@ -44,7 +44,7 @@ class Run {
     report_.model = model.data().path;
     for (unsigned k = 0; k < 2; ++k)
       perturbed_.push_back(
-          std::make_unique<Stepper<double>>(perturbed_model(model.data(), options.seed + 17 * k, kPerturbation)));
+          std::make_unique<Stepper<double>>(perturbed_model(model, options.seed + 17 * k, kPerturbation)));
     // converged solutions on both sides; PGS by number of iterations
     mjOption& opt = reference_->opt;
     opt.tolerance = pgs() ? 0 : 1e-16;  // of zero, every line search of Newton's would run to its last iteration

@@ -55,7 +55,7 @@ void OracleReport::add(const OracleReport& other) {
   failures.insert(failures.end(), other.failures.begin(), other.failures.end());
 }
 
-std::string float_complaints(const OracleReport& r, bool with_maximum, double times) {
+std::string float_complaints(const OracleReport& r, bool with_maximum) {
   std::string text;
   if (r.contacts_in_float > 3 * r.contacts_in_floor + 1 + r.steps / 1000)
     text += fmt::format("{}: contacts differ in {} of {} steps, floor {}\n", r.model, r.contacts_in_float, r.steps,
@@ -65,7 +65,7 @@ std::string float_complaints(const OracleReport& r, bool with_maximum, double ti
       if (fraction == 1.0 && !with_maximum) continue;
       const double error = r.in_float[q].quantile(fraction);
       const double floor = std::max(single_precision(q, fraction), r.floor[q].quantile(fraction));
-      if (error > times * floor)
+      if (error > 3 * floor)
         text += fmt::format("{}: {} in float, quantile {}: {:.2e}, floor {:.2e}\n", r.model, kNames[q], fraction, error,
                             floor);
     }
