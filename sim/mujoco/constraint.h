@@ -302,6 +302,12 @@ SIM_HD void contact_block(const M& m, const W& w, int c, int block) {
   res[2] = pyramid ? contact[11] * dot(cross(normal, tangent), velocity) : Real(0);
 }
 
+// The friction that a contact's regularisation follows. MuJoCo's D grows as friction^-2, to 1e10 at its least friction
+// (mjMINMU). Single precision loses everything else in the Hessian beside that, so contacts of less friction are as
+// soft there as those of .02: that moves the next velocity by some 1e-5.
+SIM_HD float regular_friction(float friction) { return maximum(friction, 0.02f); }
+SIM_HD double regular_friction(double friction) { return friction; }
+
 // Regularisation D and -aref of every block: D = imp / ((1 - imp) invweight), aref = -damping velocity - stiffness imp
 // distance. The edges of a pyramid share the regularisation that matches an elliptic cone (mj_makeImpedance).
 template <class G, class M, class W>
@@ -315,7 +321,7 @@ SIM_HD void finish_blocks(const G& g, const M& m, const W& w, int blocks) {
     Real invweight = w.block_D()[b], scale = 1;
     res[0] = sol[kSolDamping] * res[0] + sol[kSolStiffness] * imp * distance;
     if (kind_of(w, b) == BlockKind::pyramid) {
-      const Real square = w.block_dir()[3 * b + 1] * w.block_dir()[3 * b + 1];
+      const Real friction = regular_friction(w.block_dir()[3 * b + 1]), square = friction * friction;
       invweight += square * invweight;
       scale = maximum(kTiny<Real>(), m.impratio) / (Real(2) * square);
       res[1] *= sol[kSolDamping];

@@ -22,6 +22,7 @@ const std::vector<Collision>& collisions() {
       {PairKind::capsule_capsule, mjGEOM_CAPSULE, mjGEOM_CAPSULE},
       {PairKind::capsule_cylinder, mjGEOM_CAPSULE, mjGEOM_CYLINDER},
       {PairKind::capsule_box, mjGEOM_CAPSULE, mjGEOM_BOX},
+      {PairKind::box_box, mjGEOM_BOX, mjGEOM_BOX},
   };
   return all;
 }

@@ -74,12 +74,17 @@ SIM_HD void euler(const G& g, const M& m, const W& w) {
   advance_positions(g, m, w, w.qpos(), w.qvel(), dt);
 }
 
-// The rotational velocity w of a stage that lies a rotation `turn` away from the step's start, as seen from there:
-// w + turn x w / 2 + turn x (turn x w) / 12, the inverse of the exponential map's derivative to second order.
+// The rotational velocity w of a stage that lies a rotation `turn` away from the step's start, as seen from there: the
+// inverse of the exponential map's derivative, w + turn x w / 2 + (1 - angle/2 cot(angle/2)) axis x (axis x w). A turn
+// of more than pi is the shorter one the other way round.
 template <class Real>
 SIM_HD Vec3<Real> transported(const Vec3<Real>& turn, const Vec3<Real>& w) {
-  const Vec3<Real> once = cross(turn, w);
-  return w + Real(0.5) * once + Real(1.0 / 12) * cross(turn, once);
+  Real angle, sine, cosine;
+  const Vec3<Real> axis = normalized(turn, angle);
+  const Real half = Real(0.5) * wrap_angle(angle);
+  sin_cos(half, sine, cosine);
+  const Vec3<Real> once = cross(axis, w);
+  return w + half * once + (half == Real(0) ? Real(0) : Real(1) - half * cosine / sine) * cross(axis, once);
 }
 
 // Stage `stage` of classical Runge-Kutta (weights 1/6, 1/3, 1/3, 1/6), just evaluated: moves on to the next stage's

@@ -41,8 +41,8 @@ Difference difference(const Touches& a, const Touches& b) {
   return d;
 }
 
-// Where faces of two boxes tie for the contact, rounding decides which is the reference and with that the order of the
-// contacts, not what they are: b in the order of a.
+// Where faces of two boxes lie in one plane, rounding decides which is the reference: that changes the order of the
+// contacts, not what they are. b in the order of a.
 Touches in_order_of(const Touches& a, Touches b) {
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
     const auto nearer = [&](const Touch& s, const Touch& t) {
@@ -111,12 +111,11 @@ class Collide : public testing::TestWithParam<Kind> {
 TEST_P(Collide, EqualsLibraryInDouble) {
   Oracle library(GetParam());
   Poses noise(GetParam(), 2);
-  int touching = 0, ambiguous = 0, failures = 0;
+  int touching = 0, ambiguous = 0, reordered = 0, failures = 0;
   Difference most;
   for_each_pose([&](const Pose& pose) {
     const Touches expected = library(pose);
-    Touches found = ours<double>(GetParam(), pose);
-    if (GetParam().kind == PairKind::box_box) found = in_order_of(expected, found);
+    const Touches found = ours<double>(GetParam(), pose);
     touching += expected.empty() ? 0 : 1;
     const Difference d = expected.size() == found.size() ? difference(expected, found) : kNoMatch;
     double turn = 1e-9;
@@ -139,9 +138,15 @@ TEST_P(Collide, EqualsLibraryInDouble) {
         return;
       }
     }
+    if (GetParam().kind == PairKind::box_box && expected.size() == found.size() &&
+        difference(expected, in_order_of(expected, found)).pos <= 1e-9) {
+      ++reordered;
+      return;
+    }
     if (++failures <= 3) ADD_FAILURE() << text(pose, expected, found);
   });
   EXPECT_EQ(failures, 0);
+  EXPECT_LE(reordered, touching / 500);
   EXPECT_GT(touching, (kRandom + kAligned) / 8);
   std::cout << "touching " << touching << " ambiguous " << ambiguous << " dist " << most.dist << " pos " << most.pos
             << " frame " << most.frame << '\n';

@@ -42,6 +42,25 @@ FeatureModel pair_of(const std::string& type1, const std::string& type2) {
   return {type1 + "_" + type2, mjcf("<option gravity='0 0 0'/>", world), 2};
 }
 
+// A pile on a floor: flat, turned, and with an edge on a face.
+FeatureModel boxes() {
+  const auto box = [](const std::string& size, const std::string& pose) {
+    return thing("<geom type='box' size='" + size + "'/>", pose);
+  };
+  return {"boxes", mjcf("", kFloor + box(".1 .12 .05", "pos='0 0 .05'") + box(".1 .1 .05", "pos='.01 .02 .15'") +
+                                box(".07 .08 .03", "pos='0 0 .23' euler='0 0 35'") +
+                                box(".15 .03 .03", "pos='.22 0 .12' euler='0 -40 7'") +
+                                box(".04 .03 .05", "pos='-.02 .01 .36' euler='40 35 10'"))};
+}
+
+// Box against box by springs, as pair_of.
+FeatureModel box_box() {
+  FeatureModel model = pair_of("box", "box");
+  const std::string apart = "contype='2' conaffinity='0'";
+  for (std::size_t at; (at = model.xml.find(apart)) != std::string::npos;) model.xml.erase(at, apart.size());
+  return model;
+}
+
 // Two spheres and a capsule on a floor, all with these attributes of geom.
 FeatureModel with(const std::string& name, const std::string& attributes, const std::string& option = "",
                   const std::string& rest = "") {
@@ -86,6 +105,8 @@ std::vector<FeatureModel> contact_models() {
   for (const char* type : {"sphere", "capsule", "cylinder", "box"}) all.push_back(on_plane(type));
   for (const char* type : {"sphere", "capsule", "cylinder", "box"}) all.push_back(pair_of("sphere", type));
   for (const char* type : {"capsule", "cylinder", "box"}) all.push_back(pair_of("capsule", type));
+  all.push_back(box_box());
+  all.push_back(boxes());
   all.push_back({"sphere_on_fixed_box",
                  mjcf("", "<geom type='box' size='.5 .5 .1'/>" + thing(geom_of("sphere"), "pos='.49 0 .2'") +
                               thing(geom_of("capsule"), "pos='0 .1 .16' euler='0 90 0'"))});
@@ -121,6 +142,13 @@ std::vector<FeatureModel> contact_models() {
     all.push_back(with_named_joint(flag(f, std::string(f) + "='disable'")));
   all.push_back(with_named_joint(flag("spring_and_damper", "spring='disable' damper='disable'")));
   all.push_back(with_named_joint(flag("constraint_and_gravity", "constraint='disable' gravity='disable'")));
+  return all;
+}
+
+std::vector<FeatureModel> slippery_models() {
+  std::vector<FeatureModel> all;
+  for (const char* friction : {"0", ".001", ".005", ".01"})
+    all.push_back(with(std::string("friction_") + friction, std::string("priority='1' friction='") + friction + "'"));
   return all;
 }
 

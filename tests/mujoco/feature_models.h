@@ -14,6 +14,8 @@ struct FeatureModel {
 std::vector<FeatureModel> joint_models();
 std::vector<FeatureModel> force_models();
 std::vector<FeatureModel> contact_models();
+// Contacts of condim 3 with less friction than single precision can tell from none.
+std::vector<FeatureModel> slippery_models();
 std::vector<FeatureModel> solver_models();
 // A person of our own making: 27 degrees of freedom, capsules and spheres, limits, springs. `copies` of them lie in a
 // row, near enough to touch.

@@ -73,6 +73,24 @@ TEST(FeatureModels, GymnasiumModels) {
   }
 }
 
+// MuJoCo's contacts are nearly rigid then: in double the solution has few digits, and in single precision they are
+// softer (regular_friction).
+TEST(FeatureModels, HardlyAnyFriction) {
+  for (const FeatureModel& model : slippery_models()) {
+    SCOPED_TRACE(model.name);
+    const auto loaded = load_model_string(model.xml, model.name);
+    OracleOptions options;
+    options.steps = 300;
+    options.solver = 1e-3;
+    const OracleReport report = run_oracle(*loaded, options);
+    expect_agreement_in_double(report);
+    EXPECT_LT(report.in_float[kNextQvel].quantile(0.5), 1e-5);
+    EXPECT_LT(report.in_float[kNextQvel].quantile(0.99), 5e-4);
+    EXPECT_LT(report.in_float[kNextQvel].quantile(1), 1e-2);
+    EXPECT_LT(report.in_float[kNextQpos].quantile(1), 1e-4);
+  }
+}
+
 // PGS stops early by design: after any number of sweeps both must have come equally far.
 TEST(FeatureModels, PgsIterateByIterate) {
   std::vector<FeatureModel> models = solver_models();

@@ -101,6 +101,8 @@ std::vector<FeatureModel> joint_models() {
                               "<inertial pos='.3 0 0' euler='10 20 30' mass='.5' diaginertia='.01 .02 .015'/>"
                               "</body></body>")},
       {"spinning_fast", mjcf("<option integrator='RK4' timestep='.01'/>", body(free, body(ball))), 15},
+      // a step's turn is up to 200 degrees
+      {"spinning_beyond_pi", mjcf("<option integrator='RK4' timestep='.02'/>", body("<joint type='ball'/>")), 100},
       {"spinning_fast_euler", mjcf("<option timestep='.005'/>", body(free, body(ball))), 15},
       {"rk4_every_joint",
        mjcf("<option integrator='RK4' timestep='.005'/>", body(free, body(ball, body(hinge, body(slide))))), 3},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <mujoco/mujoco.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -16,7 +17,7 @@ using fmt::format;
 class Generator {
  public:
   // splitmix64, so that the models do not depend on the standard library
-  explicit Generator(unsigned seed) : state_(0x9e3779b97f4a7c15ULL * (seed + 1)) {}
+  explicit Generator(unsigned seed) : state_(seed) { state_ = next(); }
 
   std::string model() {
     const bool crowd = chance(0.2);
@@ -24,14 +25,17 @@ class Generator {
     std::string world;
     if (chance(0.8))
       world += format("<geom name='floor' type='plane' size='9 9 1' {} {}/>\n", masks(mjGEOM_PLANE), contact());
-    if (chance(0.3)) world += format("{} \n", geom(format("pos='{}'", point(1)), ""));
+    for (int g = chance(0.3) ? 1 + pick(3) : 0; g > 0; --g)
+      world += chance(0.2) ? format("<geom type='plane' size='9 9 1' pos='0 0 -.5' euler='{}' {} {}/>\n", vector(3, 30),
+                                    masks(mjGEOM_PLANE), contact())
+                           : geom(format("pos='{}'", point(1)), "") + "\n";
     const int trees = crowd ? 3 + pick(3) : 1 + pick(3);
     for (int t = 0; t < trees && dofs_ < 40; ++t) {
       const std::string at = format("pos='{:.3f} {:.3f} {:.3f}'", 0.5 * t, range(-0.3, 0.3), range(0.1, 0.8));
       world += body(at, 0);
     }
     return "<mujoco>" + option + "<worldbody>\n" + world + "</worldbody>" + contacts() + tendons() + actuators() +
-           "</mujoco>";
+           keyframe() + "</mujoco>";
   }
 
  private:
@@ -104,13 +108,16 @@ class Generator {
     const int types[] = {mjGEOM_SPHERE, mjGEOM_CAPSULE, mjGEOM_CYLINDER, mjGEOM_BOX};
     const char* names[] = {"sphere", "capsule", "cylinder", "box"};
     const int which = chance(0.6) ? pick(2) : pick(4);
+    type_ = types[which];
     return format("<geom {} type='{}' size='{:.3f} {:.3f} {:.3f}' euler='{}' density='{:.0f}' {} {} {}/>", name,
                   names[which], range(0.03, 0.12), range(0.03, 0.15), range(0.03, 0.12), vector(3, 90),
                   range(200, 2000), placement, masks(types[which]), contact());
   }
   std::string body_geom() {
     geoms_.push_back(format("g{}", geoms_.size()));
-    return geom(format("pos='{}'", point(0.08)), format("name='{}'", geoms_.back()));
+    const std::string text = geom(format("pos='{}'", point(0.08)), format("name='{}'", geoms_.back()));
+    geom_types_.push_back(type_);
+    return text;
   }
 
   std::string joint(const char* type) {
@@ -120,6 +127,7 @@ class Generator {
     if (!ball) text += format(" axis='{}'", vector(3, 1));
     if (chance(0.4)) text += format(" pos='{}'", point(0.1));
     text += maybe(0.4, "damping", 0, slide ? 5 : 0.5) + maybe(0.3, "stiffness", 0, slide ? 100 : 5);
+    if (chance(0.05)) text += format(" springdamper='{:.3f} {:.3f}'", range(0.05, 0.5), range(0.2, 2));
     text += maybe(0.3, "armature", 0, 0.1) + maybe(0.15, "frictionloss", 0, slide ? 2 : 0.1);
     if (!ball) text += maybe(0.1, "ref", -0.5, 0.5) + maybe(0.1, "springref", -0.5, 0.5);
     if (chance(0.35)) {
@@ -138,8 +146,9 @@ class Generator {
     if (depth == 0 && chance(0.5)) {
       dofs_ += 6;
       frees_.push_back(format("j{}", joints_++));
-      return format("<joint name='{}' type='free'{}{}/>", frees_.back(), maybe(0.2, "damping", 0, 1),
-                    maybe(0.1, "armature", 0, 0.1));
+      return format("<joint name='{}' type='free'{}{}{}{}/>", frees_.back(), maybe(0.2, "damping", 0, 1),
+                    maybe(0.1, "armature", 0, 0.1), maybe(0.05, "frictionloss", 0, 0.3),
+                    maybe(0.05, "stiffness", 0, 20));
     }
     std::string text;
     const int n = chance(0.15) && dofs_ > 0 ? 0 : chance(0.6) ? 1 : 2 + pick(2);
@@ -172,8 +181,29 @@ class Generator {
     if (bodies_.size() > 2 && chance(0.3)) {
       const int first = pick(static_cast<int>(bodies_.size()) - 1);
       text += format("<exclude body1='{}' body2='{}'/>", bodies_[first], bodies_.back());
+      if (chance(0.3)) text += format("<exclude body1='world' body2='{}'/>", bodies_[first]);
     }
+    // neighbours in the list, so that no two are the same; masks and parents do not keep them apart
+    for (std::size_t g = 0; g + 1 < geoms_.size(); g += 2)
+      if (chance(0.08) && collide(geom_types_[g], geom_types_[g + 1])) text += pair(geoms_[g], geoms_[g + 1]);
     return text + "</contact>";
+  }
+  static bool collide(int type1, int type2) {
+    const auto& all = collisions();
+    return std::any_of(all.begin(), all.end(), [&](const Collision& c) {
+      return (c.type1 == type1 && c.type2 == type2) || (c.type1 == type2 && c.type2 == type1);
+    });
+  }
+  std::string pair(const std::string& geom1, const std::string& geom2) {
+    std::string text = format("<pair geom1='{}' geom2='{}' condim='{}'", geom1, geom2, chance(0.5) ? 1 : 3);
+    if (chance(0.5)) text += format(" friction='{:.3f} {:.3f}'", range(0, 1.2), range(0, 1.2));
+    return text + maybe(0.3, "margin", 0, 0.05) + maybe(0.2, "gap", 0, 0.02) + solver(0.3, "") + "/>";
+  }
+
+  // velocities only: positions are displaced anyway
+  std::string keyframe() {
+    if (!chance(0.1)) return "";
+    return format("<keyframe><key qvel='{}'/></keyframe>", vector(dofs_, 2));
   }
 
   std::string tendons() {
@@ -204,7 +234,8 @@ class Generator {
                                                                            : scalars_;
     if (named.empty()) return "";
     gears = &named == &frees_ ? 6 : &named == &balls_ ? 3 : 1;
-    return format("joint='{}'", named[next() % named.size()]);
+    return format("{}='{}'", &named == &scalars_ && chance(0.2) ? "jointinparent" : "joint",
+                  named[next() % named.size()]);
   }
 
   std::string actuators() {
@@ -216,7 +247,7 @@ class Generator {
       std::string more = format("{} gear='{}'", at, vector(gears, 3));
       if (chance(0.5)) more += format(" ctrllimited='true' ctrlrange='{:.3f} {:.3f}'", -range(0, 1), range(0.1, 1));
       if (chance(0.2)) more += format(" forcelimited='true' forcerange='{:.3f} {:.3f}'", -range(0, 2), range(0, 2));
-      switch (pick(4)) {
+      switch (pick(5)) {
         case 0:
           text += format("<motor {}/>", more);
           break;
@@ -225,6 +256,10 @@ class Generator {
           break;
         case 2:
           text += format("<velocity {} kv='{:.3f}'/>", more, range(0, 1));
+          break;
+        case 3:
+          text += format("<general {} gainprm='{:.3f}' biastype='affine' biasprm='{}'/>", more, range(-2, 2),
+                         chance(0.5) ? ".1" : ".2 -3 -.1");
           break;
         default:
           text +=
@@ -236,7 +271,8 @@ class Generator {
   }
 
   std::uint64_t state_;
-  int dofs_ = 0, joints_ = 0, tendons_ = 0;
+  int dofs_ = 0, joints_ = 0, tendons_ = 0, type_ = 0;
+  std::vector<int> geom_types_;
   std::vector<std::string> bodies_, geoms_, scalars_, balls_, frees_;
 };
 

@@ -39,9 +39,9 @@ void expect_agreement(unsigned first, unsigned count, int steps) {
   }
   if (std::getenv("HOTLOOP_PRINT_ERRORS")) fmt::print("refused: {}\n{}", refused, table(all));
   EXPECT_LT(refused, count / 20);
-  // a random model's contact with hardly any friction is worse than any floor, and most begin deep inside each other;
-  // each step agreed in double, though
-  const std::string complaints = float_complaints(all, false, 5);
+  EXPECT_LE(all.outliers, 1 + all.steps / 1000);
+  // no maximum: some contacts have hardly any friction, and most models begin deep inside each other
+  const std::string complaints = float_complaints(all, false);
   EXPECT_TRUE(complaints.empty()) << complaints;
 }
 
@@ -50,6 +50,8 @@ unsigned number(const char* variable, unsigned otherwise) {
   return text ? static_cast<unsigned>(std::atoi(text)) : otherwise;
 }
 
+// HOTLOOP_FIRST and HOTLOOP_COUNT in the environment choose other seeds; HOTLOOP_PRINT_ERRORS=1 prints the tables. Ten
+// thousand more are one of the slow tests.
 TEST(RandomMjcf, ThreeHundredModels) { expect_agreement(number("HOTLOOP_FIRST", 0), number("HOTLOOP_COUNT", 300), 10); }
 TEST(RandomMjcf, SlowTenThousandModels) { expect_agreement(1000, 10000, 20); }
 

@@ -1,5 +1,7 @@
 #include "tests/mujoco/stepper.h"
 
+#include <mujoco/mujoco.h>
+
 #include <random>
 #include <stdexcept>
 #include <type_traits>
@@ -55,7 +57,8 @@ int Stepper<Real>::constraint_rows() {
 template class Stepper<float>;
 template class Stepper<double>;
 
-ModelData perturbed_model(const ModelData& data, unsigned seed, double relative) {
+ModelData perturbed_model(const LoadedModel& model, unsigned seed, double relative) {
+  const ModelData& data = model.data();
   ModelData copy = data;
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> error(-relative, relative);
@@ -66,6 +69,8 @@ ModelData perturbed_model(const ModelData& data, unsigned seed, double relative)
   HOTLOOP_MODEL_REALS(HOTLOOP_PERTURB)
   HOTLOOP_MODEL_FIELDS(HOTLOOP_PERTURB)
 #undef HOTLOOP_PERTURB
+  // what M is rounded by: in a badly conditioned one that says more than inertias that change together
+  for (int i = 0; i < data.nv; ++i) copy.dof_armature[i] += model.mujoco()->dof_M0[i] * error(random);
   // powers 1 and 2 are cases of their own
   for (int row = 0; row < data.nsol; ++row) copy.sol[8 * row + kSolPower] = data.sol[8 * row + kSolPower];
   return copy;

@@ -30,7 +30,7 @@ class Stepper {
   std::vector<Real> reals_;
 };
 
-// The same model with every real number off by a random error, at most `relative`.
-ModelData perturbed_model(const ModelData& data, unsigned seed, double relative);
+// The same model with every real number off by a random error, at most `relative`, and so the diagonal of M.
+ModelData perturbed_model(const LoadedModel& model, unsigned seed, double relative);
 
 }  // namespace hotloop
