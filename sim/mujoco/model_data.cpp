@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/mujoco/pgs_space.h"
+#include "sim/mujoco/world.h"
 
 namespace hotloop {
 namespace {
@@ -26,27 +27,53 @@ int contacts_of(int kind) {
   }
 }
 
-int default_max_contacts(const ModelData& m) {
+// Room for the contacts of a world: what it needs, and what it needs where trees pile up.
+struct Room {
+  int usual, piled;
+};
+
+Room default_room(const ModelData& m) {
   int most = 0;
   std::vector<bool> collides(static_cast<std::size_t>(m.ngeom), false);
   for (int p = 0; p < m.npair; ++p) {
     most += contacts_of(m.pair_kind[p]);
     collides[m.pair_geom1[p]] = collides[m.pair_geom2[p]] = true;
   }
-  // Few pairs touch at a time: most of the moving geoms with one contact each (few of
-  // them with two, as capsules lie on both ends), and all corners of those with faces.
+  // Few pairs touch at a time: most of the moving geoms with one contact each (few of them with two, as capsules lie on
+  // both ends), and all corners of those with faces. Trees that can touch pile up: one more for each geom of theirs.
+  const auto has_faces = [&](int g) {
+    const auto type = static_cast<GeomType>(m.geom_type[g]);
+    return type == GeomType::box || type == GeomType::cylinder;
+  };
+  std::vector<bool> piles(static_cast<std::size_t>(m.ngeom), false);
+  for (int p = 0; p < m.npair; ++p) {
+    const int g1 = m.pair_geom1[p], g2 = m.pair_geom2[p], body1 = m.geom_bodyid[g1], body2 = m.geom_bodyid[g2];
+    const bool both_move = m.body_lastdof[body1] >= 0 && m.body_lastdof[body2] >= 0;
+    if (both_move && m.body_rootid[body1] != m.body_rootid[body2] && !has_faces(g1) && !has_faces(g2))
+      piles[g1] = piles[g2] = true;
+  }
   int round = 0, faces = 0;
   for (int g = 0; g < m.ngeom; ++g) {
     if (!collides[g] || m.body_lastdof[m.geom_bodyid[g]] < 0) continue;
-    const auto type = static_cast<GeomType>(m.geom_type[g]);
-    (type == GeomType::box || type == GeomType::cylinder ? faces : round) += 1;
+    (has_faces(g) ? faces : round) += 1;
   }
+  const auto piled = static_cast<int>(std::count(piles.begin(), piles.end(), true));
   const int likely = std::max(4 + (3 * round + 3) / 4, std::min(2 * round, 8)) + 4 * faces;
-  return std::min(most, likely);
+  return {std::min(most, likely), std::min(most, likely + piled)};
+}
+
+// The most edges for which PGS holds a matrix. Few worlds have more: those take the slower form that needs none.
+void bound_edges(ModelData& m) {
+  constexpr int kMostSweeps = 100;  // in the table of orders
+  m.max_edges = m.pgs_sweeps = 0;
+  if (!m.pgs || m.iterations > kMostSweeps) return;
+  m.pgs_sweeps = m.iterations;
+  m.max_edges = std::min(m.max_blocks + 3 * m.max_contacts, 2 * lanes_for(m.bound));
+  while (m.max_edges > 0 && PgsMatrix(m).end > std::max(PgsRows(m).end, 1024)) --m.max_edges;
 }
 
 // Limits, friction losses and contacts that can be active at once, and the rows of J that they store.
-void count_blocks(ModelData& m) {
+void count_constraints(ModelData& m) {
   int blocks = m.has_friction ? m.nfriction : 0, rows = 0;
   for (int j = 0; m.has_limits && j < m.njnt; ++j) {
     if (!m.jnt_limited[j]) continue;
@@ -70,16 +97,18 @@ void count_blocks(ModelData& m) {
                                                   : 3 * m.max_contacts;
   m.max_blocks = blocks + m.max_contacts;
   m.max_rows = rows + contact_rows;
+  bound_edges(m);
 }
 
-// The most edges for which PGS holds a matrix. Few worlds have more: those take the slower form that needs none.
-void bound_edges(ModelData& m) {
-  constexpr int kMostSweeps = 100;  // in the table of orders
-  m.max_edges = m.pgs_sweeps = 0;
-  if (!m.pgs || m.iterations > kMostSweeps) return;
-  m.pgs_sweeps = m.iterations;
-  m.max_edges = std::min(m.max_blocks + 3 * m.max_contacts, 2 * lanes_for(m.bound));
-  while (m.max_edges > 0 && PgsMatrix(m).end > std::max(PgsRows(m).end, 1024)) --m.max_edges;
+// max_contacts, where the model's user does not say. Piles get room as long as the world fits the shared memory that a
+// block of the smaller cards has.
+void choose_max_contacts(ModelData& m) {
+  constexpr std::size_t kSharedMemory = 99 * 1024;
+  const Room room = default_room(m);
+  for (m.max_contacts = room.piled; m.max_contacts > room.usual; --m.max_contacts) {
+    count_constraints(m);
+    if (static_cast<std::size_t>(make_layout(m, 0).reals) * sizeof(float) <= kSharedMemory) return;
+  }
 }
 
 }  // namespace
@@ -118,10 +147,11 @@ void finish_sizes(ModelData& data, int max_contacts) {
   data.bound = dof_bound(data.nv);
   data.rk4 = data.integrator == Integrator::rk4;
   data.pgs = data.solver == SolverType::pgs;
-  data.max_contacts = !data.has_contacts ? 0 : max_contacts > 0 ? max_contacts : default_max_contacts(data);
-  count_blocks(data);
-  bound_edges(data);
   finish_tables(data);
+  data.max_contacts = data.has_contacts ? max_contacts : 0;
+  if (data.has_contacts && max_contacts <= 0) choose_max_contacts(data);
+  count_constraints(data);
+  fill_sweep_orders(data);
 }
 
 }  // namespace hotloop

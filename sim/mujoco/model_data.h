@@ -42,6 +42,9 @@ void finish_sizes(ModelData& data, int max_contacts);
 // Fills the tables that follow from the topology (model_tables.cpp). Called by finish_sizes.
 void finish_tables(ModelData& data);
 
+// Fills pgs_orders, after max_edges is known (model_tables.cpp). Called by finish_sizes.
+void fill_sweep_orders(ModelData& data);
+
 // A Model<Real> on a device: owns the arrays that its pointers name.
 template <class Real>
 class ModelMemory {

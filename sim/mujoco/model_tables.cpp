@@ -136,21 +136,6 @@ void find_features(ModelData& d) {
   }
 }
 
-// The orders depend only on the number of edges: the stream starts anew in every solution.
-void sweep_orders(ModelData& d) {
-  d.pgs_orders.clear();
-  for (int n = 1; n <= d.max_edges; ++n) {
-    SweepRandom random;
-    std::vector<int> order(n);
-    std::iota(order.begin(), order.end(), 0);
-    for (int sweep = 0; sweep < d.pgs_sweeps; ++sweep) {
-      shuffle_order(order.data(), random, n);
-      d.pgs_orders.insert(d.pgs_orders.end(), order.begin(), order.end());
-    }
-  }
-  d.npgs_order = static_cast<int>(d.pgs_orders.size());
-}
-
 }  // namespace
 
 void finish_tables(ModelData& d) {
@@ -162,7 +147,21 @@ void finish_tables(ModelData& d) {
   sort_by_dof(d.wrap_dofid, d.nv, d.dof_wrapadr, d.dof_wrapnum, d.dof_wrap);
   solver_rows(d);
   find_features(d);
-  sweep_orders(d);
+}
+
+// The orders depend only on the number of edges: the stream starts anew in every solution.
+void fill_sweep_orders(ModelData& d) {
+  d.pgs_orders.clear();
+  for (int n = 1; n <= d.max_edges; ++n) {
+    SweepRandom random;
+    std::vector<int> order(n);
+    std::iota(order.begin(), order.end(), 0);
+    for (int sweep = 0; sweep < d.pgs_sweeps; ++sweep) {
+      shuffle_order(order.data(), random, n);
+      d.pgs_orders.insert(d.pgs_orders.end(), order.begin(), order.end());
+    }
+  }
+  d.npgs_order = static_cast<int>(d.pgs_orders.size());
 }
 
 }  // namespace hotloop

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <regex>
 
 #include "sim/core/error.h"
 #include "tests/mujoco/oracle.h"
@@ -93,6 +94,10 @@ TEST(FeatureModels, HardlyAnyFriction) {
 
 // PGS stops early by design: after any number of sweeps both must have come equally far.
 TEST(FeatureModels, PgsIterateByIterate) {
+  const auto with_iterations = [](const std::string& xml, int iterations) {
+    const std::string own = std::regex_replace(xml, std::regex(" iterations='[0-9]+'"), "");
+    return std::regex_replace(own, std::regex("solver='PGS'"), fmt::format("solver='PGS' iterations='{}'", iterations));
+  };
   std::vector<FeatureModel> models = solver_models();
   FeatureModel person = humanoid_model(1);
   person.xml.replace(person.xml.find("<option"), 7, "<option solver='PGS'");
@@ -101,11 +106,11 @@ TEST(FeatureModels, PgsIterateByIterate) {
     if (model.xml.find("solver='PGS'") == std::string::npos) continue;
     for (const int iterations : {1, 2, 3, 5, 10, 50}) {
       SCOPED_TRACE(fmt::format("{}, {} iterations", model.name, iterations));
-      const auto loaded = load_model_string(model.xml, model.name);
+      const auto loaded = load_model_string(with_iterations(model.xml, iterations), model.name);
+      ASSERT_EQ(loaded->data().iterations, iterations);
       OracleOptions options;
       options.steps = 60;
       options.in_float = false;
-      options.pgs_iterations = iterations;
       options.solver = 1e-9;
       expect_agreement(run_oracle(*loaded, options));
     }

