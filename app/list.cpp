@@ -61,6 +61,7 @@ Json entry_json(const EnvEntry& entry) {
           {"action", action},
           {"action_mask", spec.has_action_mask},
           {"max_episode_steps", spec.max_episode_steps},
+          {"reward_terms", spec.reward_terms},
           {"reward_threshold", has_threshold ? Json(spec.reward_threshold) : Json()},
           {"model", entry.model.empty() ? Json() : Json(entry.model)},
           {"options", options_json(entry.options)}};
@@ -71,6 +72,7 @@ std::string entry_text(const EnvEntry& entry, bool with_options) {
   std::string text = fmt::format("{}\n  observation  {}\n  action       {}{}\n  time limit   {} steps\n", spec.name,
                                  bounds_text(spec.observation.low, spec.observation.high), action_text(spec.action),
                                  spec.has_action_mask ? ", masked" : "", spec.max_episode_steps);
+  if (!spec.reward_terms.empty()) text += fmt::format("  reward       {}\n", fmt::join(spec.reward_terms, ", "));
   if (std::isfinite(spec.reward_threshold)) text += fmt::format("  solved at    {}\n", spec.reward_threshold);
   if (!with_options) {
     const std::size_t count = entry.options.size();

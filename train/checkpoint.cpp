@@ -25,7 +25,8 @@ json counters_json(const RunCounters& c) {
           {"best_return", c.best_return},
           {"window_return_sum", c.window_return_sum},
           {"window_length_sum", c.window_length_sum},
-          {"window_episodes", c.window_episodes}};
+          {"window_episodes", c.window_episodes},
+          {"window_reward_terms", c.window_reward_terms}};
 }
 
 // The library would turn 1.5, -1 or 1e30 into some whole number.
@@ -35,7 +36,7 @@ T count_from(const json& value) {
   return static_cast<T>(value.get<std::uint64_t>());
 }
 
-RunCounters counters_from(const json& j) {
+RunCounters counters_from(const json& j, int format) {
   const auto count = [&](const char* name) { return count_from<std::int64_t>(j.at(name)); };
   RunCounters c;
   c.iteration = count("iteration");
@@ -47,6 +48,7 @@ RunCounters counters_from(const json& j) {
   j.at("window_return_sum").get_to(c.window_return_sum);
   j.at("window_length_sum").get_to(c.window_length_sum);
   c.window_episodes = count("window_episodes");
+  if (format >= 2) j.at("window_reward_terms").get_to(c.window_reward_terms);
   return c;
 }
 
@@ -55,6 +57,14 @@ FileOffsets offsets_from(const json& j) {
   FileOffsets offsets;
   for (const auto& [name, bytes] : j.items()) offsets[name] = count_from<std::uint64_t>(bytes);
   return offsets;
+}
+
+int format_of(const Safetensors& file) {
+  const std::string& version = file.metadata_value("format_version");
+  for (int format = 1; format <= kCheckpointFormat; ++format)
+    if (version == std::to_string(format)) return format;
+  throw Error(fmt::format("{}: checkpoint format {}: this program reads formats 1 to {}", file.name(), version,
+                          kCheckpointFormat));
 }
 
 }  // namespace
@@ -72,10 +82,7 @@ Safetensors read_checkpoint(const std::filesystem::path& path) {
   Safetensors file = Safetensors::read(path);
   if (file.metadata().count("format") == 0 || file.metadata_value("format") != "hotloop-checkpoint")
     throw Error(path.string() + ": a safetensors file, but no checkpoint of hotloop");
-  const std::string& version = file.metadata_value("format_version");
-  if (version != std::to_string(kCheckpointFormat))
-    throw Error(path.string() + ": checkpoint format " + version + ": this program reads format " +
-                std::to_string(kCheckpointFormat));
+  format_of(file);
   return file;
 }
 
@@ -84,7 +91,7 @@ CheckpointInfo checkpoint_info(const Safetensors& file) {
   const std::string &counters = file.metadata_value("counters"), &offsets = file.metadata_value("metric_files"),
                     &config = file.metadata_value("config");
   try {
-    info.counters = counters_from(json::parse(counters));
+    info.counters = counters_from(json::parse(counters), format_of(file));
     info.offsets = offsets_from(json::parse(offsets));
   } catch (const json::exception&) {
     throw Error(file.name() + ": counters of the run are damaged");
@@ -92,11 +99,16 @@ CheckpointInfo checkpoint_info(const Safetensors& file) {
     throw Error(file.name() + ": counters of the run: " + e.what());
   }
   info.config = resolve_settings(parse_settings(config, file.name() + " (config)"));
+  const EnvEntry* env = nullptr;
   try {
-    validate(info.config, find_environment(info.config.task).spec.action);
+    env = &find_environment(info.config.task);
+    validate(info.config, env->spec.action);
   } catch (const Error& e) {
     throw Error(file.name() + " (config): " + e.what());
   }
+  if (format_of(file) >= 2 && info.counters.window_reward_terms.size() != env->spec.reward_terms.size())
+    throw Error(fmt::format("{}: counters of the run: {} terms of a reward, {} has {}", file.name(),
+                            info.counters.window_reward_terms.size(), info.config.task, env->spec.reward_terms.size()));
   const std::int64_t rollout = info.config.num_envs * info.config.num_steps;
   if (info.counters.global_step % rollout != 0 || info.counters.global_step / rollout != info.counters.iteration)
     throw Error(fmt::format("{}: counters of the run: {} iterations of {} x {} steps are not {} steps", file.name(),

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "data/safetensors.h"
 #include "train/config.h"
@@ -11,8 +12,9 @@
 
 namespace hotloop {
 
-// Written by this version; older ones stay readable.
-inline constexpr int kCheckpointFormat = 1;
+// Written by this version; older ones stay readable. 2: the state of the worlds and the counters hold sums of the
+// reward's terms, where the task has terms.
+inline constexpr int kCheckpointFormat = 2;
 
 // Counters of the run loop that reach metric files.
 struct RunCounters {
@@ -22,6 +24,7 @@ struct RunCounters {
   // since the last metric row
   double window_return_sum = 0, window_length_sum = 0;
   std::int64_t window_episodes = 0;
+  std::vector<double> window_reward_terms;  // as EnvSpec::reward_terms
 };
 
 struct CheckpointInfo {

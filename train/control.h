@@ -52,6 +52,7 @@ struct IterationMetrics {
   double learning_rate = 0, grad_norm = 0, explained_variance = 0, std = 0;
   LossTerms loss;  // means over the minibatches
   EpisodeStats episodes;
+  RewardTermSums reward_terms;  // of those episodes
 };
 
 SIM_HD void begin_iteration(const UpdateSpec& u, Control& c) {

@@ -57,12 +57,19 @@ void Evaluator::play_round(std::int64_t round, EvaluationResult& result,
   synchronize(exec_);
   result.lengths.insert(result.lengths.end(), length.begin(), length.end());
   result.returns.insert(result.returns.end(), returns.begin(), returns.end());
+  const std::size_t num_terms = result.reward_terms.size();
+  std::vector<float> terms(length.size() * num_terms);
+  copy_async(exec_, terms.data(), {}, batch->first_terms(), exec_.device, terms.size() * sizeof(float));
+  synchronize(exec_);
+  for (std::size_t i = 0; i < terms.size(); ++i)
+    result.reward_terms[i % num_terms] += terms[i] / static_cast<double>(episodes_);
 }
 
 EvaluationResult Evaluator::run(const std::function<void(std::int64_t)>& progress) {
   EvaluationResult result;
   result.returns.reserve(static_cast<std::size_t>(episodes_));
   result.lengths.reserve(static_cast<std::size_t>(episodes_));
+  result.reward_terms.resize(env_.spec.reward_terms.size());
   for (std::int64_t round = 0; round * worlds_ < episodes_; ++round) play_round(round, result, progress);
   const auto n = static_cast<double>(result.returns.size());
   for (const float r : result.returns) result.return_mean += r / n;

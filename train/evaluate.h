@@ -15,6 +15,7 @@ struct EvaluationResult {
   double return_mean = 0, return_std = 0, length_mean = 0;  // std: of the population
   std::vector<float> returns;
   std::vector<std::int32_t> lengths;
+  std::vector<double> reward_terms;  // means of their sums over an episode, as EnvSpec::reward_terms
 };
 
 class Evaluator {

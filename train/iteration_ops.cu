@@ -55,6 +55,7 @@ struct PublishOp {
     m.loss = {c.loss.policy_loss / n,   c.loss.value_loss / n, c.loss.entropy / n,
               c.loss.old_approx_kl / n, c.loss.approx_kl / n,  c.loss.clipfrac / n};
     m.episodes = *source.episodes;
+    m.reward_terms = *source.reward_terms;
     slot.metrics = m;
     publish_fence();
     slot.sequence = c.iteration + 1;

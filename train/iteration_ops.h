@@ -25,6 +25,7 @@ class MetricsRing {
   struct Source {
     Control* control = nullptr;
     const EpisodeStats* episodes = nullptr;
+    const RewardTermSums* reward_terms = nullptr;
     const VarianceTerms* variance = nullptr;
     double samples = 0;              // terms in `variance`
     const float* log_std = nullptr;  // [dim] or null

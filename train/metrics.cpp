@@ -1,14 +1,13 @@
 #include "train/metrics.h"
 
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 
 #include "sim/core/error.h"
-#include "train/metric_tags.h"
 
 namespace hotloop {
 namespace {
@@ -22,16 +21,16 @@ constexpr std::string_view kEventPrefix = "events.out.tfevents.";
 constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
 constexpr auto kDrainInterval = std::chrono::seconds(1);  // how late a reader of a live run is at most
 
-using Values = std::array<double, kNumMetricTags>;  // by position in kMetricTags
+using Tags = std::vector<MetricTag>;
+using Values = std::vector<double>;  // by position in the tags
 
-Values values_of(const MetricRow& row) {
-  Values values;
-  values.fill(kAbsent);
-  std::array<bool, kNumMetricTags> given{};
+Values values_of(const Tags& tags, const MetricRow& row) {
+  Values values(tags.size(), kAbsent);
+  std::vector<bool> given(tags.size());
   for (const auto& [field, value] : row.values) {
     std::size_t i = 0;
-    while (i < kNumMetricTags && kMetricTags[i].field != field) ++i;
-    if (i == kNumMetricTags) throw std::logic_error("no metric '" + std::string(field) + "' in kMetricTags");
+    while (i < tags.size() && tags[i].field != field) ++i;
+    if (i == tags.size()) throw std::logic_error("no metric '" + std::string(field) + "' in kMetricTags");
     if (given[i]) throw std::logic_error("metric '" + std::string(field) + "' given twice in one row");
     given[i] = true;
     values[i] = value;
@@ -39,39 +38,40 @@ Values values_of(const MetricRow& row) {
   return values;
 }
 
-std::string csv_header(bool deterministic) {
+std::string csv_header(const Tags& tags, bool deterministic) {
   std::string line = "global_step,iteration";
-  for (const MetricTag& tag : kMetricTags)
+  for (const MetricTag& tag : tags)
     if (tag.deterministic == deterministic) (line += ',') += tag.name();
   return line + "\n";
 }
 
-std::string csv_row(const MetricRow& row, const Values& values, bool deterministic) {
+std::string csv_row(const Tags& tags, const MetricRow& row, const Values& values, bool deterministic) {
   std::string line = std::to_string(row.global_step) + "," + std::to_string(row.iteration);
-  for (std::size_t i = 0; i < kNumMetricTags; ++i) {
-    if (kMetricTags[i].deterministic != deterministic) continue;
+  for (std::size_t i = 0; i < tags.size(); ++i) {
+    if (tags[i].deterministic != deterministic) continue;
     line += ',';
     if (!std::isnan(values[i])) line += number_text(values[i]);
   }
   return line + "\n";
 }
 
-std::string json_row(const MetricRow& row, const Values& values) {
+std::string json_row(const Tags& tags, const MetricRow& row, const Values& values) {
   std::string line =
       "{\"global_step\":" + std::to_string(row.global_step) + ",\"iteration\":" + std::to_string(row.iteration);
-  for (std::size_t i = 0; i < kNumMetricTags; ++i) {
-    if (!kMetricTags[i].deterministic) continue;
-    line += ",\"" + std::string(kMetricTags[i].name()) + "\":";
+  for (std::size_t i = 0; i < tags.size(); ++i) {
+    if (!tags[i].deterministic) continue;
+    line += ",\"" + std::string(tags[i].name()) + "\":";
     line += std::isfinite(values[i]) ? number_text(values[i]) : "null";  // JSON has no infinity
   }
   return line + "}\n";
 }
 
-std::vector<std::pair<std::string_view, double>> scalars_of(const MetricRow& row, const Values& values) {
+std::vector<std::pair<std::string_view, double>> scalars_of(const Tags& tags, const MetricRow& row,
+                                                            const Values& values) {
   std::vector<std::pair<std::string_view, double>> scalars = {{kStepTag, static_cast<double>(row.global_step)},
                                                               {kIterationTag, static_cast<double>(row.iteration)}};
-  for (std::size_t i = 0; i < kNumMetricTags; ++i) {
-    const MetricTag& tag = kMetricTags[i];
+  for (std::size_t i = 0; i < tags.size(); ++i) {
+    const MetricTag& tag = tags[i];
     if (std::isnan(values[i])) continue;
     if (!tag.cleanrl.empty()) scalars.emplace_back(tag.cleanrl, values[i]);
     if (!tag.sb3.empty()) scalars.emplace_back(tag.sb3, tag.sb3_factor * values[i]);
@@ -80,9 +80,9 @@ std::vector<std::pair<std::string_view, double>> scalars_of(const MetricRow& row
   return scalars;
 }
 
-bool any_performance(const Values& values) {
-  for (std::size_t i = 0; i < kNumMetricTags; ++i)
-    if (!kMetricTags[i].deterministic && !std::isnan(values[i])) return true;
+bool any_performance(const Tags& tags, const Values& values) {
+  for (std::size_t i = 0; i < tags.size(); ++i)
+    if (!tags[i].deterministic && !std::isnan(values[i])) return true;
   return false;
 }
 
@@ -104,6 +104,11 @@ std::string number_text(double value) {
   return {text, end.ptr};
 }
 
+MetricWriter::MetricWriter(std::vector<std::string> more)
+    : more_(std::move(more)), tags_(std::begin(kMetricTags), std::end(kMetricTags)) {
+  for (const std::string& name : more_) tags_.push_back({name, "", "", true, 1.0, name});
+}
+
 void MetricWriter::open_files(const fs::path& run_dir, const std::string& event_name) {
   csv_.emplace(run_dir / kCsv);
   jsonl_.emplace(run_dir / kJsonl);
@@ -112,13 +117,14 @@ void MetricWriter::open_files(const fs::path& run_dir, const std::string& event_
   drained_ = std::chrono::steady_clock::now();
 }
 
-MetricWriter::MetricWriter(const fs::path& run_dir) {
+MetricWriter::MetricWriter(const fs::path& run_dir, std::vector<std::string> more) : MetricWriter(std::move(more)) {
   for (const char* name : {kCsv, kJsonl, kPerformance})
     if (fs::exists(run_dir / name)) throw Error((run_dir / name).string() + ": exists; a new run needs a new folder");
   open_files(run_dir, event_file_name());
 }
 
-MetricWriter::MetricWriter(const fs::path& run_dir, const FileOffsets& offsets) {
+MetricWriter::MetricWriter(const fs::path& run_dir, const FileOffsets& offsets, std::vector<std::string> more)
+    : MetricWriter(std::move(more)) {
   const auto events = offsets.lower_bound(std::string(kEventPrefix));
   if (events == offsets.end() || events->first.compare(0, kEventPrefix.size(), kEventPrefix) != 0 ||
       events->first.find('/') != std::string::npos)
@@ -129,8 +135,8 @@ MetricWriter::MetricWriter(const fs::path& run_dir, const FileOffsets& offsets) 
       throw Error((run_dir / name).string() + ": missing, so the run cannot go on there");
   }
   open_files(run_dir, events->first);
-  check_columns(*csv_, offsets.at(kCsv), csv_header(true));
-  check_columns(*performance_, offsets.at(kPerformance), csv_header(false));
+  check_columns(*csv_, offsets.at(kCsv), csv_header(tags_, true));
+  check_columns(*performance_, offsets.at(kPerformance), csv_header(tags_, false));
   // all lengths are looked at before a file is cut
   const std::pair<AppendFile*, std::uint64_t> files[] = {{&*csv_, offsets.at(kCsv)},
                                                          {&*jsonl_, offsets.at(kJsonl)},
@@ -141,16 +147,16 @@ MetricWriter::MetricWriter(const fs::path& run_dir, const FileOffsets& offsets) 
 }
 
 void MetricWriter::write(const MetricRow& row) {
-  const Values values = values_of(row);
-  if (csv_->size() == 0) csv_->append(csv_header(true));
-  csv_->append(csv_row(row, values, true));
-  jsonl_->append(json_row(row, values));
-  if (any_performance(values)) {
-    if (performance_->size() == 0) performance_->append(csv_header(false));
-    performance_->append(csv_row(row, values, false));
+  const Values values = values_of(tags_, row);
+  if (csv_->size() == 0) csv_->append(csv_header(tags_, true));
+  csv_->append(csv_row(tags_, row, values, true));
+  jsonl_->append(json_row(tags_, row, values));
+  if (any_performance(tags_, values)) {
+    if (performance_->size() == 0) performance_->append(csv_header(tags_, false));
+    performance_->append(csv_row(tags_, row, values, false));
   }
   const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
-  events_->write(now.count(), row.global_step, scalars_of(row, values));
+  events_->write(now.count(), row.global_step, scalars_of(tags_, row, values));
   drain_when_due();
 }
 

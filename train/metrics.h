@@ -19,13 +19,14 @@
 
 #include "data/file.h"
 #include "train/event_file.h"
+#include "train/metric_tags.h"
 
 namespace hotloop {
 
 struct MetricRow {
   std::int64_t global_step = 0, iteration = 0;
-  // (field of kMetricTags, value): any order, each at most once. What is absent or NaN is an empty cell in CSV, null in
-  // JSONL, and not in TensorBoard.
+  // (field of kMetricTags or of the run's own, value): any order, each at most once. What is absent or NaN is an empty
+  // cell in CSV, null in JSONL, and not in TensorBoard.
   std::vector<std::pair<std::string_view, double>> values;
 };
 
@@ -33,12 +34,15 @@ using FileOffsets = std::map<std::string, std::uint64_t>;  // file name -> bytes
 
 class MetricWriter {
  public:
-  // New files in an existing folder. Error if one is there.
-  explicit MetricWriter(const std::filesystem::path& run_dir);
+  // New files in an existing folder. Error if one is there. more: metrics that only this run has, decided by the seed;
+  // field, column and tag are the same.
+  explicit MetricWriter(const std::filesystem::path& run_dir, std::vector<std::string> more = {});
   // Goes on with the files that `offsets` names. Error naming the file that is missing, shorter, or of other columns.
-  MetricWriter(const std::filesystem::path& run_dir, const FileOffsets& offsets);
+  MetricWriter(const std::filesystem::path& run_dir, const FileOffsets& offsets, std::vector<std::string> more = {});
+  MetricWriter(const MetricWriter&) = delete;
+  MetricWriter& operator=(const MetricWriter&) = delete;
 
-  // Error when the disk refuses; std::logic_error for a field that is not in kMetricTags, or given twice.
+  // Error when the disk refuses; std::logic_error for a field that is not there, or given twice.
   void write(const MetricRow& row);
   // Makes everything durable.
   void flush();
@@ -46,9 +50,12 @@ class MetricWriter {
   FileOffsets offsets();
 
  private:
+  explicit MetricWriter(std::vector<std::string> more);
   void open_files(const std::filesystem::path& run_dir, const std::string& event_name);
   void drain_when_due();
 
+  std::vector<std::string> more_;
+  std::vector<MetricTag> tags_;  // views of kMetricTags and more_
   std::optional<AppendFile> csv_, jsonl_, performance_;
   std::optional<EventFile> events_;
   std::chrono::steady_clock::time_point drained_;

@@ -47,21 +47,25 @@ int play_command(const PlayOptions& options) {
                       static_cast<int>(info.config.max_episode_steps), options.stochastic);
   load_policy(file, exec, evaluator.net());
   const EvaluationResult r = play(evaluator, options);
+  const std::vector<std::string>& terms = env.spec.reward_terms;
   if (options.json) {
-    const nlohmann::ordered_json out = {{"task", info.config.task},
-                                        {"checkpoint", path.string()},
-                                        {"episodes", r.episodes},
-                                        {"return_mean", r.return_mean},
-                                        {"return_std", r.return_std},
-                                        {"length_mean", r.length_mean},
-                                        {"deterministic", !options.stochastic},
-                                        {"device", device.str()}};
+    nlohmann::ordered_json out = {{"task", info.config.task},
+                                  {"checkpoint", path.string()},
+                                  {"episodes", r.episodes},
+                                  {"return_mean", r.return_mean},
+                                  {"return_std", r.return_std},
+                                  {"length_mean", r.length_mean},
+                                  {"deterministic", !options.stochastic},
+                                  {"device", device.str()}};
+    for (std::size_t k = 0; k < terms.size(); ++k) out["reward_terms"][terms[k]] = r.reward_terms[k];
     write_output(out.dump() + "\n");
     return 0;
   }
   write_output(fmt::format("{}: {} episodes of {}{}\nreturn {:.2f} +- {:.2f}   length {:.1f}\n", path.string(),
                            r.episodes, info.config.task, options.stochastic ? ", actions sampled" : "", r.return_mean,
                            r.return_std, r.length_mean));
+  for (std::size_t k = 0; k < terms.size(); ++k)
+    write_output(fmt::format("  {} {:.2f}\n", terms[k], r.reward_terms[k]));
   return 0;
 }
 

@@ -149,6 +149,7 @@ void PpoTrainer::allocate() {
   const std::int64_t slots = bootstrap_slots(t, batch_->max_episode_steps());
   control_ = Buffer<Control>(device, 1);
   episodes_ = Buffer<EpisodeStats>(device, 1);
+  reward_terms_ = Buffer<RewardTermSums>(device, 1);
   variance_ = Buffer<VarianceTerms>(device, 1);
   variance_scratch_ = Buffer<VarianceTerms>(device, size(variance_scratch(n * t)));
   loss_terms_ = Buffer<LossTerms>(device, size(shard_count));
@@ -373,10 +374,11 @@ void PpoTrainer::minibatch(const std::int32_t* index) {
 
 void PpoTrainer::finish_iteration() {
   if (normalizer_) normalizer_->update(exec_, config_.num_envs * config_.num_steps, observation(0));
-  batch_->collect(exec_, episodes_.data());
+  batch_->collect(exec_, episodes_.data(), reward_terms_.data());
   MetricsRing::Source source;
   source.control = control_.data();
   source.episodes = episodes_.data();
+  source.reward_terms = reward_terms_.data();
   source.variance = variance_.data();
   source.samples = static_cast<double>(config_.num_envs * config_.num_steps);
   source.log_std = policy_.log_std >= 0 ? parameters_.data() + policy_.log_std : nullptr;

@@ -104,6 +104,7 @@ class PpoTrainer {
   Buffer<float> parameters_, gradients_;
   Buffer<Control> control_;
   Buffer<EpisodeStats> episodes_;
+  Buffer<RewardTermSums> reward_terms_;
   Buffer<VarianceTerms> variance_, variance_scratch_;
   Buffer<LossTerms> loss_terms_, loss_scratch_;
   Buffer<float> head_out_, normalized_, last_value_, bootstrap_observation_, bootstrap_value_, log_std_rows_,

@@ -72,6 +72,7 @@ class TrainRun {
   std::unique_ptr<GpuMonitor> gpu_;
   ProgressLine progress_;
   RunCounters counters_;
+  std::vector<std::string> term_tags_;  // of the reward's terms
   std::int64_t total_iterations_, steps_per_iteration_;
   std::int64_t first_step_ = 0, evaluated_ = -1, saved_ = -1;
   double last_return_ = ProgressState::kUnknown, last_length_ = ProgressState::kUnknown;
@@ -97,6 +98,8 @@ TrainRun::TrainRun(const TrainConfig& config, const TrainOptions& options, Devic
       total_iterations_(num_iterations(config)),
       steps_per_iteration_(config.num_envs * config.num_steps),
       quiet_(options.quiet) {
+  for (const std::string& term : env_.spec.reward_terms) term_tags_.push_back("reward/" + term);
+  counters_.window_reward_terms.resize(term_tags_.size());
   // the configuration in the folder is what the run is, not where: given to `hotloop train` it starts another like it
   config_.run_dir.clear();
   if (from) {
@@ -107,9 +110,9 @@ TrainRun::TrainRun(const TrainConfig& config, const TrainOptions& options, Devic
                               trainer_.enqueued(), info.counters.iteration));
     counters_ = info.counters;
     saved_ = counters_.iteration;
-    metrics_.emplace(folder_.path(), info.offsets);
+    metrics_.emplace(folder_.path(), info.offsets, term_tags_);
   } else {
-    metrics_.emplace(folder_.path());
+    metrics_.emplace(folder_.path(), term_tags_);
   }
   first_step_ = counters_.global_step;
   folder_.write("config.toml", to_toml(config_));
@@ -138,6 +141,7 @@ void TrainRun::deliver(const IterationMetrics& m) {
   counters_.window_return_sum += m.episodes.return_sum;
   counters_.window_length_sum += m.episodes.length_sum;
   counters_.window_episodes += m.episodes.episodes;
+  for (std::size_t k = 0; k < term_tags_.size(); ++k) counters_.window_reward_terms[k] += m.reward_terms.term[k];
   if (m.skipped_updates > 0 && !quiet_)
     progress_.message(fmt::format("iteration {}: {} updates left out, their gradient was not finite", m.iteration,
                                   m.skipped_updates));
@@ -170,7 +174,10 @@ void TrainRun::write_row(const IterationMetrics& m) {
     last_length_ = c.window_length_sum / static_cast<double>(c.window_episodes);
     add("episodic_return", last_return_);
     add("episodic_length", last_length_);
+    for (std::size_t k = 0; k < term_tags_.size(); ++k)
+      add(term_tags_[k], c.window_reward_terms[k] / static_cast<double>(c.window_episodes));
   }
+  std::fill(c.window_reward_terms.begin(), c.window_reward_terms.end(), 0.0);
   c.window_return_sum = c.window_length_sum = 0;
   c.window_episodes = 0;
   add("episodes", static_cast<double>(c.episodes));
@@ -300,6 +307,10 @@ Safetensors newest_checkpoint(const std::filesystem::path& run) {
 std::optional<Safetensors> resumed_checkpoint(const TrainConfig& config, const std::string& run) {
   if (run.empty()) return std::nullopt;
   Safetensors file = newest_checkpoint(run);
+  if (file.metadata_value("format_version") == "1" && !find_environment(config.task).spec.reward_terms.empty())
+    throw Error(file.name() +
+                ": checkpoint format 1 lacks the sums of the reward's terms: go on with the version that " +
+                "wrote it (play reads it)");
   const TrainConfig saved = checkpoint_info(file).config;
   std::map<std::string, std::string> kept;
   visit_config(saved, [&](const char* name, const auto& value, const KeyRule& rule) {

@@ -27,6 +27,16 @@ struct ClearStats {
   }
 };
 
+struct TermsOfWorld {
+  const float* stat;
+  int num_terms;
+  SIM_HD RewardTermSums operator()(std::int64_t w) const {
+    RewardTermSums sums;
+    for (int k = 0; k < num_terms; ++k) sums.term[k] = stat[w * num_terms + k];
+    return sums;
+  }
+};
+
 // Places one array after another in a block, each aligned to 256 bytes; with a null base it only measures.
 class Carver {
  public:
@@ -43,8 +53,8 @@ class Carver {
   std::size_t used_ = 0;
 };
 
-std::size_t carve(std::byte* base, std::int64_t num_envs, std::size_t state_bytes, std::uint32_t*& words,
-                  WorldBook& book) {
+std::size_t carve(std::byte* base, std::int64_t num_envs, std::size_t state_bytes, std::int64_t num_terms,
+                  std::uint32_t*& words, WorldBook& book, TermBook& terms) {
   Carver carver(base);
   carver.take(words, num_envs * static_cast<std::int64_t>(state_bytes / 4));
   carver.take(book.step, num_envs);
@@ -52,6 +62,8 @@ std::size_t carve(std::byte* base, std::int64_t num_envs, std::size_t state_byte
     carver.take(*p, num_envs);
   for (float** p : {&book.episode_return, &book.stat_return, &book.first_return}) carver.take(*p, num_envs);
   for (std::uint32_t** p : {&book.stat_nonfinite, &book.stat_overflow}) carver.take(*p, num_envs);
+  if (num_terms > 0)
+    for (float** p : {&terms.episode, &terms.stat, &terms.first}) carver.take(*p, num_envs * num_terms);
   return carver.used();
 }
 
@@ -127,14 +139,27 @@ Batch::Batch(EnvSpec spec, const BatchConfig& config, std::size_t state_bytes)
       max_episode_steps_(config.max_episode_steps > 0 ? config.max_episode_steps : spec_.max_episode_steps) {
   if (config.num_envs < 1 || config.num_envs > (std::int64_t{1} << 31))
     throw Error("num_envs " + std::to_string(config.num_envs) + ": must be in [1, 2147483648]");
-  memory_ = Memory(config.device, carve(nullptr, config.num_envs, state_bytes, words_, book_));
-  carve(memory_.data(), config.num_envs, state_bytes, words_, book_);
-  scratch_ = Buffer<EpisodeStats>(config.device, static_cast<std::size_t>(tree_sum_scratch(config.num_envs)));
+  const auto carved = [&](std::byte* base) {
+    return carve(base, config.num_envs, state_bytes, num_terms(), words_, book_, terms_);
+  };
+  memory_ = Memory(config.device, carved(nullptr));
+  carved(memory_.data());
+  const auto scratch = static_cast<std::size_t>(tree_sum_scratch(config.num_envs));
+  scratch_ = Buffer<EpisodeStats>(config.device, scratch);
+  if (num_terms() > 0) term_scratch_ = Buffer<RewardTermSums>(config.device, scratch);
 }
 
-void Batch::collect(const Exec& exec, EpisodeStats* out) {
+void Batch::collect(const Exec& exec, EpisodeStats* out, RewardTermSums* terms) {
   tree_sum(exec, num_envs(), EpisodeTerm{book_}, scratch_.data(), out);
   parallel_for(exec, num_envs(), ClearStats{book_});
+  if (num_terms() == 0) return;
+  if (terms != nullptr)
+    tree_sum(exec, num_envs(), TermsOfWorld{terms_.stat, static_cast<int>(num_terms())}, term_scratch_.data(), terms);
+  fill_async(exec, terms_.stat, 0, term_bytes());
+}
+
+void Batch::clear_terms(const Exec& exec) {
+  for (float* sums : {terms_.episode, terms_.stat, terms_.first}) fill_async(exec, sums, 0, term_bytes());
 }
 
 RandomActions::RandomActions(const ActionSpace& space, std::int64_t num_envs, Device device, std::uint64_t seed)

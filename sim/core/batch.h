@@ -43,6 +43,17 @@ SIM_HD EpisodeStats operator+(const EpisodeStats& a, const EpisodeStats& b) {
           a.overflows + b.overflows};
 }
 
+// Sums of the reward's terms over those episodes, in the order of EnvSpec::reward_terms.
+inline constexpr int kMaxRewardTerms = 16;
+struct RewardTermSums {
+  double term[kMaxRewardTerms] = {};
+};
+SIM_HD RewardTermSums operator+(const RewardTermSums& a, const RewardTermSums& b) {
+  RewardTermSums sum;
+  for (int k = 0; k < kMaxRewardTerms; ++k) sum.term[k] = a.term[k] + b.term[k];
+  return sum;
+}
+
 class Batch {
  public:
   virtual ~Batch() = default;
@@ -59,13 +70,16 @@ class Batch {
   // One step of every world, ordered on exec; no allocation, no synchronisation, capturable.
   virtual void step(const Exec& exec, const StepIo& io) = 0;
 
-  // Sums the episodes that ended since the last call into *out (on the batch's device) and clears them.
-  void collect(const Exec& exec, EpisodeStats* out);
+  // Sums the episodes that ended since the last call into *out, and the terms of their rewards into *terms (null: not
+  // wanted), both on the batch's device, and clears them.
+  void collect(const Exec& exec, EpisodeStats* out, RewardTermSums* terms = nullptr);
 
   // Return and length of each world's first whole episode (device arrays [num_envs]; length 0: not ended yet). Taking
   // one episode a world keeps short episodes from counting more than long ones.
   const float* first_return() const { return book_.first_return; }
   const std::int32_t* first_length() const { return book_.first_length; }
+  // Of that episode, the sums of the reward's terms: [num_envs][terms], null where the task names none.
+  const float* first_terms() const { return terms_.first; }
 
   // The whole state of all worlds as raw bytes on the device: copy it out and in for exact resumption.
   std::byte* raw_state() const { return memory_.data(); }
@@ -74,6 +88,8 @@ class Batch {
  protected:
   // state_bytes: size of one world's State, a multiple of 4.
   Batch(EnvSpec spec, const BatchConfig& config, std::size_t state_bytes);
+  // For a reset of all worlds of a task with terms.
+  void clear_terms(const Exec& exec);
   std::uint32_t stream(RngStream s) const {
     return static_cast<std::uint32_t>(s) + (config_.evaluation ? kEvaluationStreams : 0);
   }
@@ -84,9 +100,13 @@ class Batch {
   Memory memory_;
   std::uint32_t* words_ = nullptr;  // environment state
   WorldBook book_ = {};
+  TermBook terms_ = {};
 
  private:
+  std::int64_t num_terms() const { return static_cast<std::int64_t>(spec_.reward_terms.size()); }
+  std::size_t term_bytes() const { return sizeof(float) * static_cast<std::size_t>(num_envs() * num_terms()); }
   Buffer<EpisodeStats> scratch_;
+  Buffer<RewardTermSums> term_scratch_;
 };
 
 // Random legal actions for a space (uniform; infinite bounds are drawn in [-1, 1]), keyed by (seed, action stream,

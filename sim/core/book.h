@@ -7,6 +7,8 @@ namespace hotloop {
 
 // Bits of what ended an episode.
 inline constexpr std::int32_t kTerminated = 1, kTruncated = 2;
+// Bits of what an episode that was closed counts as.
+inline constexpr std::int32_t kCounted = 1, kFirst = 2;
 
 // Passed by value into kernels.
 struct BookView {
@@ -57,15 +59,18 @@ struct BookView {
 
   // Books the episode that ended in world w and starts the next. Episodes that began at a random time are no whole
   // episodes, and those that turned non-finite have no meaningful return: neither is counted.
-  SIM_HD void close(std::int64_t w, bool finite) const {
+  SIM_HD std::int32_t close(std::int64_t w, bool finite) const {
     const std::int32_t length = book.length[w];
     const bool whole = length == book.elapsed[w];
+    std::int32_t counts = 0;
     book.stat_nonfinite[w] += finite ? 0u : 1u;
     if (whole && finite) {
       book.stat_return[w] += book.episode_return[w];
       book.stat_length[w] += length;
       book.stat_episodes[w] += 1;
+      counts = kCounted;
       if (book.first_length[w] == 0) {
+        counts |= kFirst;
         book.first_return[w] = book.episode_return[w];
         book.first_length[w] = length;
       }
@@ -73,7 +78,27 @@ struct BookView {
     book.elapsed[w] = 0;
     book.length[w] = 0;
     book.episode_return[w] = 0.0f;
+    return counts;
   }
 };
+
+// ---- the terms of a reward, N of them ------------------------------------------------------------------------------
+
+// Adds a step's terms to the episode of world w.
+template <int N>
+SIM_HD void add_terms(const TermBook& book, std::int64_t w, const float* terms) {
+  unrolled<N>([&](int k) { book.episode[w * N + k] += terms[k]; });
+}
+
+// Books the terms of the episode that counts as close() said.
+template <int N>
+SIM_HD void close_terms(const TermBook& book, std::int64_t w, std::int32_t counts) {
+#pragma unroll 1
+  for (std::int64_t i = w * N; i < (w + 1) * N; ++i) {
+    if ((counts & kCounted) != 0) book.stat[i] += book.episode[i];
+    if ((counts & kFirst) != 0) book.first[i] = book.episode[i];
+    book.episode[i] = 0.0f;
+  }
+}
 
 }  // namespace hotloop

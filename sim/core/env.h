@@ -58,6 +58,7 @@ struct EnvSpec {
   int max_episode_steps = 1000;
   double reward_threshold = std::numeric_limits<double>::quiet_NaN();  // NaN: the task names none
   bool has_action_mask = false;                                        // filled in by the registry
+  std::vector<std::string> reward_terms = {};  // parts of the reward, as Gymnasium's info names them; may be empty
   std::int64_t obs_dim() const { return static_cast<std::int64_t>(observation.low.size()); }
 };
 

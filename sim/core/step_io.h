@@ -27,4 +27,11 @@ struct WorldBook {
   std::uint32_t *stat_nonfinite, *stat_overflow;
 };
 
+// Sums of each term of a world's reward, [num_envs][terms], on the batch's device; null where a task names no terms.
+struct TermBook {
+  float* episode;  // this episode so far
+  float* stat;     // whole episodes since the last collect
+  float* first;    // the first whole episode
+};
+
 }  // namespace hotloop

@@ -1,6 +1,6 @@
 // Ant-v5: a four-legged robot runs to the right. Facts: gymnasium/envs/mujoco/ant_v5.py.
 #pragma once
-#include "sim/tasks/task.h"
+#include "sim/tasks/runner.h"
 
 namespace hotloop {
 
@@ -28,26 +28,18 @@ struct Ant {
 #ifndef __CUDACC_RTC__
   template <class Visitor>
   static void visit_options(Options& o, Visitor&& v) {
-    v("frame_skip", o.frame_skip, KeyRule{.low = 1, .high = 1000, .help = "physics steps in one step"});
-    v("forward_reward_weight", o.forward_reward_weight, KeyRule{.help = "weight of the main body's velocity along x"});
-    v("ctrl_cost_weight", o.ctrl_cost_weight, KeyRule{.help = "weight of the squared actions"});
+    visit_running(o, v, "weight of the main body's velocity along x");
     v("contact_cost_weight", o.contact_cost_weight, KeyRule{.help = "weight of the squared contact forces"});
-    v("healthy_reward", o.healthy_reward, KeyRule{.help = "reward of a step in a healthy state"});
+    visit_healthy(o, v);
     v("main_body", o.main_body, KeyRule{.help = "body whose velocity counts, name or number"});
-    v("terminate_when_unhealthy", o.terminate_when_unhealthy, KeyRule{.help = "end the episode in an unhealthy state"});
-    v("healthy_z_range", o.healthy_z_range, KeyRule{.help = "heights of the torso that are healthy [m]"});
     v("contact_force_range", o.contact_force_range, KeyRule{.help = "contact forces are limited to it"});
-    v("reset_noise_scale", o.reset_noise_scale, KeyRule{.low = 0, .high = 1e3, .help = "spread of the start states"});
-    v("exclude_current_positions_from_observation", o.exclude_current_positions_from_observation,
-      KeyRule{.help = "leave x and y out of the observation"});
+    visit_start(o, v, "leave x and y out of the observation");
     v("include_cfrc_ext_in_observation", o.include_cfrc_ext_in_observation,
       KeyRule{.help = "contact forces are part of the observation"});
   }
 #endif
 
-  struct Memory {
-    R x;  // [m] of the main body at the last evaluation of forces
-  };
+  using Memory = RunnerMemory<R>;  // x: of the main body at the last evaluation of forces
 
   static constexpr int obs_dim(const Options& o) {
     return kNq + kNv - (o.exclude_current_positions_from_observation ? 2 : 0) +
@@ -67,9 +59,7 @@ struct Ant {
 
   template <class G, class M, class W>
   SIM_HD static TaskResult<R> result(const G& g, const M& m, const W& w, const Options& o, Memory& memory, R* terms) {
-    const R x = w.xpos()[3 * o.main_body.id];
-    const R velocity = (x - memory.x) / (m.timestep * R(o.frame_skip));
-    memory.x = x;
+    const R velocity = forward_velocity(m, o, w.xpos()[3 * o.main_body.id], memory);
     const R contact = g.template reduce<R>(m.nbody, [&](int b) {
       const Vec6<R> f = clamp(external_force(m, w, b), o.contact_force_range);
       return dot(f, f);

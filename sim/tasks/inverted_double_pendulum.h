@@ -25,9 +25,9 @@ struct InvertedDoublePendulum {
 #ifndef __CUDACC_RTC__
   template <class Visitor>
   static void visit_options(Options& o, Visitor&& v) {
-    v("frame_skip", o.frame_skip, KeyRule{.low = 1, .high = 1000, .help = "physics steps in one step"});
+    visit_frame_skip(o, v);
     v("healthy_reward", o.healthy_reward, KeyRule{.help = "reward of a step that does not end the episode"});
-    v("reset_noise_scale", o.reset_noise_scale, KeyRule{.low = 0, .high = 1e3, .help = "spread of the start states"});
+    visit_reset_noise(o, v);
   }
 #endif
 

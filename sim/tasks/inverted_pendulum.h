@@ -24,8 +24,8 @@ struct InvertedPendulum {
 #ifndef __CUDACC_RTC__
   template <class Visitor>
   static void visit_options(Options& o, Visitor&& v) {
-    v("frame_skip", o.frame_skip, KeyRule{.low = 1, .high = 1000, .help = "physics steps in one step"});
-    v("reset_noise_scale", o.reset_noise_scale, KeyRule{.low = 0, .high = 1e3, .help = "spread of the start states"});
+    visit_frame_skip(o, v);
+    visit_reset_noise(o, v);
   }
 #endif
 

@@ -27,7 +27,7 @@ struct Pusher {
 #ifndef __CUDACC_RTC__
   template <class Visitor>
   static void visit_options(Options& o, Visitor&& v) {
-    v("frame_skip", o.frame_skip, KeyRule{.low = 1, .high = 1000, .help = "physics steps in one step"});
+    visit_frame_skip(o, v);
     v("reward_near_weight", o.reward_near_weight, KeyRule{.help = "weight of the distance from arm to object"});
     v("reward_dist_weight", o.reward_dist_weight, KeyRule{.help = "weight of the distance from object to goal"});
     v("reward_control_weight", o.reward_control_weight, KeyRule{.help = "weight of the squared actions"});

@@ -1,5 +1,6 @@
 // What the headers of tasks on MuJoCo models share. A task is a struct of pure static functions over a lane group, a
-// model and the working set of one world; sim/tasks/task_batch.h runs it. Facts of a task (Gymnasium's v5 tasks,
+// model and the working set of one world; sim/tasks/task_batch.h runs it. Tasks that are alike inherit what they share
+// (runner.h, humanoid_body.h). Facts of a task (Gymnasium's v5 tasks,
 // gymnasium/envs/mujoco) are its constants and its Options, one member for each option of Gymnasium's constructor.
 //
 // - kName, kModel: the task's name, its model in assets/mjcf.
@@ -63,6 +64,19 @@ inline constexpr double kNoThreshold = 0;  // nobody asks there, and the compile
 struct BodyIndex {
   int id;
 };
+
+// ---- options that many tasks have: members of o by their own names -------------------------------------------------
+
+#ifndef __CUDACC_RTC__
+template <class O, class Visitor>
+void visit_frame_skip(O& o, Visitor&& v) {
+  v("frame_skip", o.frame_skip, KeyRule{.low = 1, .high = 1000, .help = "physics steps in one step"});
+}
+template <class O, class Visitor>
+void visit_reset_noise(O& o, Visitor&& v) {
+  v("reset_noise_scale", o.reset_noise_scale, KeyRule{.low = 0, .high = 1e3, .help = "spread of the start states"});
+}
+#endif
 
 // ---- resets --------------------------------------------------------------------------------------------------------
 

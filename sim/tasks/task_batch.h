@@ -23,6 +23,7 @@ class TaskBatch final : public Batch {
             make_layout(model_->data(), T::kKeep),
             read_options<T>(config.options, &model_->data()),
             make_book_view(config, book_, max_episode_steps_, stream(RngStream{})),
+            terms_,
             {},
             reinterpret_cast<float*>(words_),
             static_cast<int>(spec_.obs_dim()),
@@ -35,11 +36,13 @@ class TaskBatch final : public Batch {
   void reset(const Exec& exec, float* observation, std::uint8_t*) override {
     StepIo io;
     io.observation = observation;
+    clear_terms(exec);
     launch(exec, io, true);
   }
   void step(const Exec& exec, const StepIo& io) override { launch(exec, io, false); }
 
  private:
+  static_assert(T::kTerms <= kMaxRewardTerms);
   static constexpr int kBound = dof_bound(T::kNv), kLanes = lanes_for(kBound);
 
   std::size_t world_memory() const { return world_bytes<float>(op_.layout) + kTaskFlagBytes; }

@@ -78,7 +78,8 @@ int find_body(const EnvOption& option, const ModelData& model) {
   return id;
 }
 
-EnvSpec make_task_spec(const TaskSizes& task, int obs_dim, int max_episode_steps, double reward_threshold) {
+EnvSpec make_task_spec(const TaskSizes& task, int obs_dim, int max_episode_steps, double reward_threshold,
+                       std::vector<std::string> reward_terms) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const auto bound = static_cast<float>(task.action_bound);
   const auto nu = static_cast<std::size_t>(task.nu), obs = static_cast<std::size_t>(obs_dim);
@@ -86,7 +87,8 @@ EnvSpec make_task_spec(const TaskSizes& task, int obs_dim, int max_episode_steps
           .observation = {std::vector<float>(obs, -kInfinity), std::vector<float>(obs, kInfinity)},
           .action = ActionSpace::box(std::vector<float>(nu, -bound), std::vector<float>(nu, bound)),
           .max_episode_steps = max_episode_steps,
-          .reward_threshold = reward_threshold};
+          .reward_threshold = reward_threshold,
+          .reward_terms = std::move(reward_terms)};
 }
 
 }  // namespace hotloop

@@ -140,12 +140,13 @@ std::vector<EnvOptionInfo> task_option_infos() {
 }
 
 // Observations are unbounded.
-EnvSpec make_task_spec(const TaskSizes& task, int obs_dim, int max_episode_steps, double reward_threshold);
+EnvSpec make_task_spec(const TaskSizes& task, int obs_dim, int max_episode_steps, double reward_threshold,
+                       std::vector<std::string> reward_terms);
 
 template <class T>
 EnvSpec task_spec(const EnvOptions& given) {
   return make_task_spec(task_sizes<T>(), T::obs_dim(read_options<T>(given, nullptr)), T::kMaxEpisodeSteps,
-                        T::kRewardThreshold);
+                        T::kRewardThreshold, {T::kTermNames, T::kTermNames + T::kTerms});
 }
 
 }  // namespace hotloop

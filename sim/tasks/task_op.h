@@ -24,6 +24,7 @@ struct TaskOp {
   WorldLayout layout;
   typename T::Options options;
   BookView view;
+  TermBook terms;
   StepIo io;
   float* states;
   int obs_dim;
@@ -57,8 +58,9 @@ struct TaskOp {
       } else {
         integrate<N>(g, m, w, k % stages);
         if (k < last) continue;
-        float terms[T::kTerms];
-        result = T::result(g, m, w, options, memory, terms);
+        float step_terms[T::kTerms];
+        result = T::result(g, m, w, options, memory, step_terms);
+        g.once([&] { add_terms<T::kTerms>(terms, world, step_terms); });
         finite = (w.counts()[kStatus] & kNonfinite) == 0 && is_finite(result.reward);
       }
       finite = observe(g, m, w, world) && finite;
@@ -133,7 +135,7 @@ struct TaskOp {
     if (io.final_observation != nullptr)
       g.for_each(obs_dim,
                  [&](int i) { io.final_observation[world * obs_dim + i] = io.observation[world * obs_dim + i]; });
-    g.once([&] { view.close(world, finite); });
+    g.once([&] { close_terms<T::kTerms>(terms, world, view.close(world, finite)); });
   }
 };
 

@@ -159,7 +159,7 @@ TEST_F(BadCheckpoint, Foreign) {
   check_bytes("huge", with_header(R"({"w":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,8]}})", ""));
   check_parts("no format", By::both, "no checkpoint of hotloop", [](Parts& p) { p.metadata.erase("format"); });
   check_metadata("format", "pt", "no checkpoint of hotloop");
-  for (const char* version : {"0", "2", "", "1.0", "01", "one", "18446744073709551617"})
+  for (const char* version : {"0", "3", "", "1.0", "01", "one", "18446744073709551617"})
     check_metadata("format_version", version, "format");
   for (const char* key : {"format_version", "config", "counters", "metric_files"})
     check_parts(std::string("without ") + key, By::both, key, [&](Parts& p) { p.metadata.erase(key); });

@@ -77,6 +77,9 @@ bool is_there(const std::string& name) {
   static const std::set<std::string> written = {"build/", "checkpoints/"};
   for (const MetricTag& tag : kMetricTags)
     if (name == tag.name() || name == tag.sb3) return true;
+  for (const EnvEntry& entry : environments())
+    for (const std::string& term : entry.spec.reward_terms)
+      if (name == "reward/" + term) return true;
   return written.contains(name) || std::filesystem::exists(std::filesystem::path(HOTLOOP_SOURCE_DIR) / name);
 }
 

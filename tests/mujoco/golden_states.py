@@ -1,8 +1,8 @@
 """States for make_gymnasium_golden.py: rollouts of many kinds, and a choice among them that is spread out.
 
-Random actions hardly touch the ground, so rollouts are driven by random, held, swinging, overdriven and no actions,
-from the task's reset and from random poses above, on and in the ground, and by linear policies that a random search found
-(Mania et al., 2018: the V2 form, both directions, observations normalised). Everything is seeded.
+Random actions hardly touch the ground, so rollouts are driven by trained policies with exploration noise, and by
+random, held, swinging, overdriven and no actions, from the task's reset and from random poses above, on and in the
+ground. Everything is seeded.
 """
 
 import itertools
@@ -11,9 +11,7 @@ import mujoco
 import numpy as np
 
 ROLLOUTS, STEPS = 10, 60  # of each kind; environment steps
-SEARCH_STEPS = {"Humanoid-v5": 30_000, "HumanoidStandup-v5": 15_000, "Ant-v5": 40_000}  # environment steps; else:
-SEARCH_STEPS_ELSE = 80_000
-DIRECTIONS, BEST, HORIZON, STEP_SIZE, NOISE = 12, 6, 300, 0.03, 0.05
+NOISES = (0.0, 1.0, 2.5)  # of the policies, times their own deviation
 FASTEST = 80.0  # largest |qvel| of a state that is kept
 
 
@@ -40,11 +38,6 @@ def swinging(rng, space):
     rate, phase = rng.uniform(0.05, 0.6, space.shape), rng.uniform(0, 2 * np.pi, space.shape)
     count = itertools.count()
     return lambda _: (space.high * np.sin(rate * next(count) + phase)).astype(np.float32)
-
-
-def linear(policy, space):
-    weights, mean, std = policy
-    return lambda observation: np.clip(weights @ ((observation - mean) / std), space.low, space.high).astype(np.float32)
 
 
 def controllers(rng, space):
@@ -101,53 +94,6 @@ def object_beside_tips(env, qpos, qvel, rng):
     qvel[9:] = 0
 
 
-# --- linear policies --------------------------------------------------------------------------------------------------
-
-
-class Search:
-    """Augmented random search, as far as the given number of environment steps goes."""
-
-    def __init__(self, env, task, rng):
-        self.env, self.rng = env, rng
-        self.left = SEARCH_STEPS.get(task, SEARCH_STEPS_ELSE)
-        size = env.observation_space.shape[0]
-        self.weights = np.zeros((env.action_space.shape[0], size))
-        self.count, self.mean, self.square = 0, np.zeros(size), np.ones(size)
-
-    def policy(self, weights):
-        std = np.sqrt(np.maximum(self.square / max(self.count, 1), 1e-4))
-        return weights * self.env.action_space.high[:, None], self.mean.copy(), std
-
-    def episode(self, weights):
-        act, total = linear(self.policy(weights), self.env.action_space), 0.0
-        observation, _ = self.env.reset()
-        for _ in range(HORIZON):
-            self.count += 1
-            change = observation - self.mean
-            self.mean += change / self.count
-            self.square += change * (observation - self.mean)
-            observation, reward, terminated, _, info = self.env.step(act(observation))
-            # where walking pays, standing shall not
-            total += reward - ("reward_forward" in info) * info.get("reward_survive", 0.0)
-            self.left -= 1
-            if terminated:
-                break
-        return total
-
-    def run(self):
-        """Policies on the way: the beginner, the halfway one and the last."""
-        found, whole = [], self.left
-        while self.left > 0:
-            deltas = self.rng.standard_normal((DIRECTIONS, *self.weights.shape))
-            pairs = [(self.episode(self.weights + NOISE * d), self.episode(self.weights - NOISE * d)) for d in deltas]
-            best = sorted(range(DIRECTIONS), key=lambda i: -max(pairs[i]))[:BEST]
-            std = np.std([pairs[i] for i in best]) + 1e-6
-            self.weights += STEP_SIZE / (BEST * std) * sum((pairs[i][0] - pairs[i][1]) * deltas[i] for i in best)
-            if len(found) < 2 and self.left < whole * (0.85, 0.45)[len(found)]:
-                found.append(self.policy(self.weights))
-        return found + [self.policy(self.weights)]
-
-
 # --- rollouts ---------------------------------------------------------------------------------------------------------
 
 
@@ -172,7 +118,7 @@ def rollout(env, act, steps, kind):
     return states
 
 
-def collect(env, task):
+def collect(env, task, policy):
     rng = np.random.default_rng(sum(task.encode()))
     env.reset(seed=int(rng.integers(1 << 30)))
     space, states = env.action_space, []
@@ -184,14 +130,14 @@ def collect(env, task):
                 mujoco.mj_resetData(env.model, env.data)
                 env.set_state(qpos, qvel)
             states += rollout(env, make(), STEPS, kind)
-    returns = []
-    for policy in Search(env, task, rng).run():
+    for noise in NOISES:
+        returns = []
         for _ in range(ROLLOUTS):
             env.reset()
-            states += rollout(env, linear(policy, space), 4 * STEPS, "policy")
-            returns.append(sum(s["reward"] for s in states[-4 * STEPS:]))
-    means = np.round(np.reshape(returns, (-1, ROLLOUTS)).mean(1), 1)
-    print(f"{task}: the policies' sums of {4 * STEPS} rewards: {means}")
+            new = rollout(env, lambda observation: policy.act(observation, rng, noise), 4 * STEPS, "policy")
+            returns.append(sum(s["reward"] for s in new))
+            states += new
+        print(f"{task}: {noise} times the policy's noise: {np.mean(returns):.1f} in {4 * STEPS} steps, terminated or not")
     return states
 
 
@@ -225,22 +171,22 @@ def ending(env, state):
 
 
 def select(env, states, count):
-    """Some first steps after a reset; of the rest half from the policies and a third that ends; each part spread over
-    contacts, limits, speed and ways to end."""
+    """Half from the policies, of those a third that ends; of the others some first steps after a reset and some that
+    end; each part spread over contacts, limits, speed and ways to end."""
     speed = np.array([np.linalg.norm(s["next_qvel"]) for s in states])
     slow, fast = np.quantile(speed, [0.4, 0.8])
     keys = [(min(s["ncon"], 6), min(s["nlimit"], 2), int(v > slow) + int(v > fast), ending(env, s),
              s["kind"] == "overdriven") for s, v in zip(states, speed)]
     parts = {}
     for i, s in enumerate(states):
-        part = "first" if s["elapsed"] == 0 else (s["kind"] == "policy", ending(env, s) != (0, 0))
-        parts.setdefault(part, []).append(i)
-    wanted = {"first": count // 12, (True, True): count // 6, (False, True): count // 6}
+        trained, ends = s["kind"] == "policy", ending(env, s) != (0, 0)
+        part = "ends" if ends else "first" if s["elapsed"] == 0 and not trained else "goes on"
+        parts.setdefault((trained, part), []).append(i)
     chosen = []
-    for part, most in wanted.items():
-        chosen += [parts[part][i] for i in spread([keys[i] for i in parts.get(part, [])], most)]
     for trained in (True, False):
-        part = parts[trained, False]
-        rest = (count - len(chosen)) // (2 if trained else 1)
-        chosen += [part[i] for i in spread([keys[i] for i in part], rest)]
+        own = []
+        for part, most in (("first", count // 12), ("ends", count // 6), ("goes on", count)):
+            group = parts.get((trained, part), [])
+            own += [group[i] for i in spread([keys[i] for i in group], min(most, count // 2 - len(own)))]
+        chosen += own
     return sorted(chosen)

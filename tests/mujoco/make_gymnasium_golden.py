@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Single steps of Gymnasium's eleven MuJoCo v5 environments from given states, for comparison with another simulator.
 
-    python3 tests/mujoco/make_gymnasium_golden.py [FOLDER [TASK...]]
+    python3 tests/mujoco/make_gymnasium_golden.py RUNS [FOLDER [TASK...]]
 
-Writes FOLDER/TASK.safetensors (default: tests/golden/gymnasium_mujoco, all tasks). Needs gymnasium 1.4.0, mujoco 4.0.0
-and safetensors (tests/python/requirements.txt). States come from the rollouts of golden_states.py; every saved step is
+Writes FOLDER/TASK.safetensors (default: tests/golden/gymnasium_mujoco, all tasks). RUNS/TASK is the run folder of a
+policy: hotloop train TASK --run-dir RUNS/TASK. Needs gymnasium 1.4.0, mujoco 4.0.0 and safetensors
+(tests/python/requirements.txt). States come from the rollouts of golden_states.py; every saved step is
 done in a fresh mjData that gets exactly what is saved and is seen to equal the step in the rollout, bit for bit, so the
 inputs below are complete. R rows; all numbers are float64 unless said otherwise.
 
@@ -16,6 +17,7 @@ Inputs, as of before the step:
     stale_xy [R, 2]                 Ant: x and y of the main body's frame (xpos), Humanoid: of the mass centre (from
                                     xipos), both of the last forward evaluation before, from which the forward reward
                                     counts; other tasks: absent, they need nothing but the state
+    trained [R] bool                a policy's rollout came here
 Outputs of Gymnasium's step:
     observation [R, obs], reward [R], terminated [R] bool
     info/NAME [R] or [R, n]         every number of info, by its name: reward terms, positions, velocities, tendons
@@ -30,7 +32,7 @@ task's reset distribution):
 Other constructor options, 8 steps each, the same keys behind "variant0/", "variant1/" (without sensitivity). Of the
 metadata "variants" is a JSON list of their options.
     action_low, action_high [nu] float32    the action space
-Metadata beside it: task, gymnasium, mujoco (versions), max_episode_steps, frame_skip, timestep.
+Metadata beside it: task, policy_steps (environment steps that the policy was trained for), gymnasium, mujoco (versions), max_episode_steps, frame_skip, timestep.
 
 Gymnasium is given the action as float64 with the value of the float32: with a float32 array it would add up the control
 cost in float32, and terms would differ by its rounding (checked here to be less than 1e-6, relative).
@@ -48,6 +50,7 @@ import numpy as np
 from safetensors.numpy import save_file
 
 import golden_states
+import trained_policy
 
 ROWS, VARIANT_ROWS, RESET_ROWS, FOREIGN_RESETS = 48, 8, 8, 3
 WALKING = {"exclude_current_positions_from_observation": False, "forward_reward_weight": 0.7}
@@ -132,6 +135,7 @@ def step(env, state, rounded=False):
     observation, reward, terminated, _, info = env.step(state["action"].astype(np.float64))
     d = env.data
     row = {k: state[k] for k in ("qpos", "qvel", "qacc_warmstart", "time", "elapsed", "action")}
+    row |= {"trained": state["kind"] == "policy"}
     row |= {"observation": observation, "reward": float(reward), "terminated": bool(terminated)}
     row |= {"info/" + k: np.float64(v) for k, v in info.items()}
     row |= {"next_qpos": d.qpos.copy(), "next_qvel": d.qvel.copy(), "next_qacc_warmstart": d.qacc_warmstart.copy()}
@@ -156,8 +160,8 @@ def check(env, state, row):
 
 
 def table(rows):
-    types = {"action": np.float32, "terminated": np.bool_, "elapsed": np.int64, "ncon": np.int64, "nefc": np.int64,
-             "nlimit": np.int64}
+    types = {"action": np.float32, "terminated": np.bool_, "trained": np.bool_}
+    types |= dict.fromkeys(("elapsed", "ncon", "nefc", "nlimit"), np.int64)
     return {k: np.array([r[k] for r in rows], types.get(k, np.float64)) for k in rows[0]}
 
 
@@ -199,9 +203,10 @@ def variant(task, options, pool):
     return table([rows[i] for i in chosen])
 
 
-def golden(task, folder):
+def golden(task, runs, folder):
     env = make(task, {})
-    states = golden_states.collect(env, task)
+    policy = trained_policy.Policy(trained_policy.checkpoint(runs, task), env.action_space)
+    states = golden_states.collect(env, task, policy)
     chosen = [states[i] for i in golden_states.select(env, states, ROWS)]
     result = steps(env, chosen) | resets(env, sorted(chosen, key=lambda s: -s["ncon"]))
     pool = [states[i] for i in golden_states.select(env, states, 5 * ROWS)]
@@ -209,10 +214,11 @@ def golden(task, folder):
         result |= {f"variant{i}/{k}": v for k, v in variant(task, options, pool).items()}
     result |= {"action_low": env.action_space.low, "action_high": env.action_space.high}
     save_file({k: np.ascontiguousarray(v) for k, v in result.items()}, folder / f"{task}.safetensors", metadata={
-        "task": task, "gymnasium": gymnasium.__version__, "mujoco": mujoco.__version__,
+        "task": task, "policy_steps": str(policy.steps), "gymnasium": gymnasium.__version__, "mujoco": mujoco.__version__,
         "max_episode_steps": str(gymnasium.spec(task).max_episode_steps), "frame_skip": str(env.frame_skip),
         "timestep": str(env.model.opt.timestep), "variants": json.dumps(VARIANTS[task])})
-    print(f"{task}: {len(states)} states; contacts {np.bincount(result['ncon']).tolist()}, "
+    print(f"{task}: {len(states)} states; contacts {np.bincount(result['ncon']).tolist()}, of trained policies "
+          f"{np.bincount(result['ncon'][result['trained']]).tolist()}, "
           f"{int((result['nlimit'] > 0).sum())} with limits, {int(result['terminated'].sum())} terminated, "
           f"sensitivity of qvel up to {result['sensitivity/qvel'].max():.2g}", flush=True)
 
@@ -221,12 +227,14 @@ def main():
     versions = gymnasium.__version__, mujoco.__version__
     assert versions == ("1.4.0", "4.0.0"), versions
     default = pathlib.Path(__file__).resolve().parent.parent / "golden" / "gymnasium_mujoco"
-    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else default
-    folder = folder.resolve()
+    if len(sys.argv) < 2:
+        raise SystemExit("make_gymnasium_golden.py: name the folder that holds the tasks' run folders")
+    runs = pathlib.Path(sys.argv[1]).resolve()
+    folder = (pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else default).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     os.chdir(tempfile.mkdtemp())  # MuJoCo leaves a log of its warnings in the current folder
-    for task in sys.argv[2:] or VARIANTS:
-        golden(task, folder)
+    for task in sys.argv[3:] or VARIANTS:
+        golden(task, runs, folder)
 
 
 if __name__ == "__main__":

@@ -29,13 +29,14 @@ std::vector<float> to_float(const std::vector<double>& values) { return {values.
 class GoldenBatch {
  public:
   GoldenBatch(const std::string& task, const Safetensors& file, const std::string& prefix, const EnvOptions& options,
-              Device device)
+              Device device, int max_episode_steps = 0)
       : file_(file), prefix_(prefix), device_(device), stream_(device), exec_{device, stream_.get()} {
     BatchConfig config;
     rows_ = static_cast<std::size_t>(file.get(prefix + "reward").shape[0]);
     config.num_envs = static_cast<std::int64_t>(rows_);
     config.device = device;
     config.options = options;
+    config.max_episode_steps = max_episode_steps;
     batch_ = find_environment(task).make(config);
     dim_ = static_cast<std::size_t>(batch_->spec().obs_dim());
     observation_ = Buffer<float>(device, rows_ * dim_);
@@ -83,6 +84,13 @@ class GoldenBatch {
   std::vector<float> finals() const { return host(final_); }
   std::vector<float> rewards() const { return host(reward_); }
   std::vector<std::uint8_t> terminated() const { return host(terminated_); }
+  // [rows][terms] of the worlds' first episodes
+  std::vector<float> first_terms() const {
+    std::vector<float> all(rows_ * batch_->spec().reward_terms.size());
+    copy_async(exec_, all.data(), {}, batch_->first_terms(), device_, all.size() * sizeof(float));
+    synchronize(exec_);
+    return all;
+  }
 
  private:
   bool stale() const { return file_.contains(prefix_ + "stale_xy"); }
@@ -161,6 +169,39 @@ TEST(TaskBatch, StepsAreGymnasiums) { check_all({}); }
 TEST(TaskBatch, GpuStepsAreGymnasiums) {
   if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
   check_all({Device::Kind::cuda, 0});
+}
+
+// Episodes of one step, so that a world's sums are Gymnasium's info of that step.
+void check_terms(Device device) {
+  for (const std::string& task : task_names()) {
+    const Safetensors file = golden(task);
+    const std::vector<std::string>& names = find_environment(task).spec.reward_terms;
+    ASSERT_FALSE(names.empty()) << task;
+    for (const std::string prefix : {"", "variant0/"}) {
+      GoldenBatch batch(task, file, prefix, prefix.empty() ? EnvOptions{} : variant_options(file, 0), device, 1);
+      batch.step();
+      const auto sums = batch.first_terms(), rewards = batch.rewards();
+      for (std::size_t r = 0; r < batch.rows(); ++r) {
+        SCOPED_TRACE(task + " " + prefix + "row " + std::to_string(r) + " on " + device.str());
+        const double scale = std::max(1.0, std::abs(batch.col("reward").values[r]));
+        const double floor = prefix.empty() ? column(file, "sensitivity/reward").values[r] : 0;
+        double sum = unnamed_reward(task);
+        for (std::size_t k = 0; k < names.size(); ++k) {
+          const float term = sums[r * names.size() + k];
+          sum += term;
+          EXPECT_NEAR(term, batch.col("info/" + names[k]).values[r], 3e-4 * scale + 4 * floor) << names[k];
+        }
+        EXPECT_NEAR(sum, rewards[r], 1e-6 * scale);
+      }
+    }
+  }
+}
+
+TEST(TaskBatch, TermsAreGymnasiums) { check_terms({}); }
+
+TEST(TaskBatch, GpuTermsAreGymnasiums) {
+  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
+  check_terms({Device::Kind::cuda, 0});
 }
 
 TEST(TaskBatch, SpacesAndLimitsAreGymnasiums) {

@@ -217,10 +217,14 @@ void check_ring(Device device) {
   stats.episodes = 3;
   stats.return_sum = 30;
   const Buffer<EpisodeStats> episodes = upload(device, std::vector<EpisodeStats>{stats});
+  RewardTermSums sums;
+  sums.term[kMaxRewardTerms - 1] = -7;
+  const Buffer<RewardTermSums> terms = upload(device, std::vector<RewardTermSums>{sums});
   // targets 1 and 3, values 1 and 2: Var(target) = 1, Var(error) = 1/4
   const Buffer<VarianceTerms> variance = upload(device, std::vector<VarianceTerms>{{4.0, 10.0, 1.0, 1.0}});
   const Buffer<float> log_std = upload(device, std::vector<float>{0.0f, std::log(3.0f)});
-  const MetricsRing::Source source{control.data(), episodes.data(), variance.data(), 2.0, log_std.data(), 2};
+  const MetricsRing::Source source{
+      control.data(), episodes.data(), terms.data(), variance.data(), 2.0, log_std.data(), 2};
   EXPECT_FALSE(ring.poll(5));
   for (std::int64_t i = 5; i < 5 + 2 * MetricsRing::kDepth; ++i) {
     ring.publish(exec, source);
@@ -234,6 +238,7 @@ void check_ring(Device device) {
     EXPECT_DOUBLE_EQ(m->explained_variance, 0.75);
     EXPECT_NEAR(m->std, 2.0, 1e-6);
     EXPECT_EQ(m->episodes.episodes, 3);
+    EXPECT_EQ(m->reward_terms.term[kMaxRewardTerms - 1], -7);
   }
   EXPECT_FALSE(ring.poll(5)) << "an overwritten slot";
   ring.clear();

@@ -151,6 +151,27 @@ TEST(MetricWriter, ResumeGoesOnToTheSameBytes) {
   EXPECT_EQ(std::distance(fs::directory_iterator(b.path()), fs::directory_iterator()), 4);
 }
 
+TEST(MetricWriter, MetricsOfOneRunFollowThoseOfAll) {
+  const TempFolder folder, other;
+  FileOffsets offsets;
+  {
+    MetricWriter writer(folder.path(), {"reward/first", "reward/second"});
+    MetricRow mine = row(1, 1e6);
+    mine.values.emplace_back("reward/second", -2.5);
+    writer.write(mine);
+    offsets = writer.offsets();
+    MetricWriter(other.path()).write(row(1, 1e6));
+  }
+  const auto csv = cells(read_file(folder / "metrics.csv", kAny)),
+             without = cells(read_file(other / "metrics.csv", kAny));
+  ASSERT_EQ(csv[0].size(), without[0].size() + 2);
+  EXPECT_EQ(cell(csv, 1, "reward/first"), "");
+  EXPECT_EQ(cell(csv, 1, "reward/second"), "-2.5");
+  EXPECT_EQ(nlohmann::json::parse(read_file(folder / "metrics.jsonl", kAny)).at("reward/second"), -2.5);
+  EXPECT_NE(error_text([&] { MetricWriter(folder.path(), offsets); }).find("columns are not those"), std::string::npos);
+  EXPECT_NO_THROW(MetricWriter(folder.path(), offsets, {"reward/first", "reward/second"}));
+}
+
 TEST(MetricWriter, ResumeFromBeforeTheFirstRow) {
   const TempFolder a, b;
   FileOffsets offsets = MetricWriter(a.path()).offsets();

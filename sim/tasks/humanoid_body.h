@@ -1,10 +1,8 @@
-// The observation that Humanoid-v5 and HumanoidStandup-v5 share.
+// What Humanoid-v5 and HumanoidStandup-v5 share: the body, the start states, the observation.
 #pragma once
 #include "sim/tasks/task.h"
 
 namespace hotloop {
-
-inline constexpr unsigned kHumanoidKeep = kKeepCom | kKeepInertia | kKeepVelocity | kKeepForce | kKeepContact;
 
 struct HumanoidParts {
   bool exclude_current_positions = true, cinert = true, cvel = true, qfrc_actuator = true, cfrc_ext = true;
@@ -21,13 +19,6 @@ void visit_humanoid_parts(HumanoidParts& p, Visitor&& v) {
   v("include_cfrc_ext_in_observation", p.cfrc_ext, KeyRule{.help = "contact forces are part of the observation"});
 }
 #endif
-
-template <class T>
-constexpr int humanoid_obs_dim(const HumanoidParts& p) {
-  constexpr int kMoving = T::kNbody - 1;
-  return T::kNq + T::kNv - (p.exclude_current_positions ? 2 : 0) + (p.cinert ? 10 * kMoving : 0) +
-         (p.cvel ? 6 * kMoving : 0) + (p.qfrc_actuator ? T::kNv - 6 : 0) + (p.cfrc_ext ? 6 * kMoving : 0);
-}
 
 // Sum of the squares of all contact forces and torques.
 template <class G, class M, class W>
@@ -59,5 +50,34 @@ SIM_HD void observe_humanoid(const G& g, const M& m, const W& w, const HumanoidP
   }
   if (p.cfrc_ext) g.for_each(moving, [&](int b) { put6(next + 6 * b, external_force(m, w, b + 1), put); });
 }
+
+template <class R>
+struct HumanoidBody {
+  using Real = R;
+  static constexpr int kNq = 24, kNv = 23, kNu = 17, kNbody = 14;
+  static constexpr int kMaxEpisodeSteps = 1000;
+  static constexpr double kRewardThreshold = kNoThreshold, kActionBound = 0.4;
+  static constexpr unsigned kKeep = kKeepCom | kKeepInertia | kKeepVelocity | kKeepForce | kKeepContact;
+  static constexpr bool kForces = true;
+
+  template <class O>
+  static constexpr int obs_dim(const O& o) {
+    constexpr int kMoving = kNbody - 1;
+    const HumanoidParts& p = o.parts;
+    return kNq + kNv - (p.exclude_current_positions ? 2 : 0) + (p.cinert ? 10 * kMoving : 0) +
+           (p.cvel ? 6 * kMoving : 0) + (p.qfrc_actuator ? kNv - 6 : 0) + (p.cfrc_ext ? 6 * kMoving : 0);
+  }
+
+  template <class G, class M, class W, class O>
+  SIM_HD static void reset(const G& g, const M& m, const W& w, const O& o, const Rng& rng) {
+    reset_positions(g, m, w, rng, o.reset_noise_scale);
+    reset_velocities_uniform(g, m, w, rng, o.reset_noise_scale);
+  }
+
+  template <class G, class M, class W, class O, class Put>
+  SIM_HD static void observe(const G& g, const M& m, const W& w, const O& o, Put put) {
+    observe_humanoid(g, m, w, o.parts, put);
+  }
+};
 
 }  // namespace hotloop
