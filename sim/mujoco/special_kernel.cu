@@ -45,7 +45,7 @@ std::string special_kernel_code(const std::string& includes, const std::string& 
          L +
          ") + group;\n"
          "  if (world >= worlds) return;\n"
-         "  const SpecialModel model;\n"
+         "  const SpecialModel model(args.model);\n"
          "  const SpecialLayout layout;\n"
          "  args.run<" +
          std::to_string(bound) + ">(DeviceGroup<" + L + ">{static_cast<int>(threadIdx.x % " + L +

@@ -35,7 +35,7 @@ class SpecialKernel {
   double seconds_ = 0;
 };
 
-// The text around a kernel's body: includes, the model's constants, the kernel. op: an expression of type Args whose
+// The text around a kernel's body: includes, the model's constants, the kernel. Args has a Model<float> `model`; its
 // run<N>(group, world, memory, model, layout) does the work; bound: N; bytes: shared memory of a world.
 std::string special_kernel_code(const std::string& includes, const std::string& model, const std::string& args_type,
                                 int lanes, int bound, std::size_t bytes);

@@ -114,7 +114,7 @@ std::string layout_source(const WorldLayout& at) {
 
 }  // namespace
 
-std::string special_source(const ModelData& d, const WorldLayout& layout) {
+std::string special_source(const ModelData& d, const WorldLayout& layout, const Model<float>& model) {
   std::string arrays = tree_arrays("bodies", d.bodies) + tree_arrays("dofs", d.dofs);
   std::string members = tree_member("bodies", d.bodies) + tree_member("dofs", d.dofs);
 #define HOTLOOP_ARRAY(name, rows, columns) \
@@ -127,11 +127,18 @@ std::string special_source(const ModelData& d, const WorldLayout& layout) {
   members += "  const float* " #name " = k_" #name ";\n";
   HOTLOOP_MODEL_REALS(HOTLOOP_ARRAY)
 #undef HOTLOOP_ARRAY
-#define HOTLOOP_ARRAY(name, rows, columns) \
-  arrays += array("float", #name, d.name); \
-  members += "  Field<float> " #name "{k_" #name ", 0};\n";
+  std::string worlds;  // what the constructor takes
+  const auto field = [&](const std::string& name, const std::vector<double>& values, int stride) {
+    const bool shared = stride == 0;
+    if (shared) arrays += array("float", name, values);
+    members += "  Field<float> " + name + "{" + (shared ? "k_" + name : "nullptr") + ", " + text(stride) + "};\n";
+    if (!shared) worlds += "    " + name + ".data = worlds." + name + ".data;\n";
+  };
+#define HOTLOOP_ARRAY(name, rows, columns) field(#name, d.name, model.name.stride);
   HOTLOOP_MODEL_FIELDS(HOTLOOP_ARRAY)
 #undef HOTLOOP_ARRAY
+  members += "  explicit SpecialModel(const Model<float>&" +
+             (worlds.empty() ? std::string(") {}\n") : " worlds) {\n" + worlds + "  }\n");
   return "namespace hotloop {\n" + arrays + "struct SpecialModel {\n  using Real = float;\n" + sizes(d) + members +
          "};\n" + layout_source(layout) + "}  // namespace hotloop\n";
 }

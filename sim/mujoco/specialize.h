@@ -9,8 +9,8 @@
 
 namespace hotloop {
 
-// C++ source in namespace hotloop. The arrays of HOTLOOP_MODEL_FIELDS are constants too: for worlds that differ in them
-// the caller assigns the members anew.
-std::string special_source(const ModelData& data, const WorldLayout& layout);
+// C++ source in namespace hotloop. A field that has a row for each world in `model` is no constant: SpecialModel's
+// constructor takes its place from the kernel's argument.
+std::string special_source(const ModelData& data, const WorldLayout& layout, const Model<float>& model);
 
 }  // namespace hotloop
