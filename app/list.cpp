@@ -41,7 +41,7 @@ Json bounds_json(const std::vector<float>& bounds) {
 Json options_json(const std::vector<EnvOptionInfo>& options) {
   Json list = Json::array();
   for (const EnvOptionInfo& o : options)
-    list.push_back({{"key", "env." + o.key}, {"default", o.preset}, {"accepts", o.accepted}, {"help", o.help}});
+    list.push_back({{"key", option_spelling(o.key)}, {"default", o.preset}, {"accepts", o.accepted}, {"help", o.help}});
   return list;
 }
 
@@ -79,7 +79,7 @@ std::string entry_text(const EnvEntry& entry, bool with_options) {
     return count == 0 ? text : text + fmt::format("  options      {}, see hotloop list {}\n", count, spec.name);
   }
   for (const EnvOptionInfo& o : entry.options)
-    text += fmt::format("  --env.{} {}\n      {}; {}\n", o.key, o.preset, o.help, o.accepted);
+    text += fmt::format("  --{} {}\n      {}; {}\n", option_spelling(o.key), o.preset, o.help, o.accepted);
   return text;
 }
 

@@ -19,7 +19,7 @@ std::string dashed(std::string name) {
 
 std::string expectation(const std::string& spelling) {
   std::string text = "a value";
-  if (spelling.starts_with("env.")) text += "; hotloop list TASK shows the options of a task";
+  if (spelling.starts_with("env.") || is_randomize(spelling)) text += "; hotloop list TASK shows the options of a task";
   const TrainConfig defaults;
   visit_config(defaults, [&](const char* name, const auto& value, const KeyRule& rule) {
     if (canonical_key(spelling) == name) text = accepted(rule, value);
@@ -126,7 +126,8 @@ std::string settings_help() {
       "  --minibatch-size          samples of a minibatch, sets num_minibatches; also --batch-size\n"
       "  --max-iterations          rollouts in all, sets total_timesteps\n"
       "\nOptions of the task (hotloop list TASK shows them):\n"
-      "  --env.NAME                a table [env] in files\n";
+      "  --env.NAME                a table [env] in files\n"
+      "  --randomize.FIELD         low,high: worlds draw this part of the model, a table [randomize]\n";
   return out;
 }
 

@@ -34,10 +34,12 @@ bool is_spelling(const std::string& word, const char* name, const KeyRule& rule)
 
 constexpr std::string_view kEnvPrefix = "env.";
 
-// The name of a task's option, of a key env.NAME.
+// The key of a task's option, of a spelling env.NAME or randomize.FIELD.
 std::optional<std::string> env_option(const std::string& spelling) {
-  if (!spelling.starts_with(kEnvPrefix)) return std::nullopt;
-  return underscored(spelling.substr(kEnvPrefix.size()));
+  const std::string word = underscored(spelling);
+  if (is_randomize(word)) return word;
+  if (!word.starts_with(kEnvPrefix) || is_randomize(word.substr(kEnvPrefix.size()))) return std::nullopt;
+  return word.substr(kEnvPrefix.size());
 }
 
 // The given options of the task with the others at their defaults.
@@ -239,13 +241,19 @@ std::string to_toml(const TrainConfig& config) {
     if (group != rule.group) out += fmt::format("\n# {}\n", rule.group), group = rule.group;
     out += fmt::format("{} = {}  # {}\n", name, toml_text(value), rule.help);
   });
-  if (!config.env.empty()) out += fmt::format("\n# options of {}\n[env]\n", config.task);
-  for (const EnvOption& option : config.env) out += fmt::format("{} = {}\n", option.key, toml_option(option.text));
+  std::string env, fields;
+  for (const EnvOption& option : config.env) {
+    const bool field = is_randomize(option.key);
+    (field ? fields : env) += fmt::format("{} = {}\n", field ? option.key.substr(kRandomizePrefix.size()) : option.key,
+                                          toml_option(option.text));
+  }
+  if (!env.empty()) out += fmt::format("\n# options of {}\n[env]\n{}", config.task, env);
+  if (!fields.empty()) out += "\n# ranges from which each world draws its part of the model\n[randomize]\n" + fields;
   return out;
 }
 
 std::optional<std::string> canonical_key(const std::string& spelling) {
-  if (const std::optional<std::string> option = env_option(spelling)) return std::string(kEnvPrefix) + *option;
+  if (const std::optional<std::string> option = env_option(spelling)) return option_spelling(*option);
   const std::string word = underscored(spelling);
   for (const DerivedKey& derived : kDerivedKeys)
     if (word == derived.spelling) return derived.key;

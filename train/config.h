@@ -57,7 +57,7 @@ struct TrainConfig {
   std::int64_t checkpoint_interval = 50, keep_checkpoints = 3;
   std::int64_t log_interval = 1;
 
-  EnvOptions env;  // keys env.NAME or table [env]: options of the task; resolved: all of them
+  EnvOptions env;  // env.NAME, randomize.FIELD or tables [env], [randomize]: options of the task; resolved: all
 
   std::string run_dir;  // empty: runs/<task>__<exp_name>__<seed>__<time>
   std::string exp_name = "ppo";
@@ -219,9 +219,9 @@ struct Setting {
   std::string label() const;  // "--gamma" or "file.toml:3: gamma =", what messages start with
 };
 
-// The keys of a TOML file in their order; those of the table [env] begin with "env.". Error for a file that cannot be
-// read, a syntax error, another table, an unknown key, a key set twice (also under two of its names), and a value of
-// another type than the key's.
+// The keys of a TOML file in their order; those of the tables [env] and [randomize] begin with their names. Error for a
+// file that cannot be read, a syntax error, another table, an unknown key, a key set twice (also under two of its
+// names), and a value of another type than the key's.
 std::vector<Setting> read_settings(const std::filesystem::path& path);
 // The same from memory; `source` stands for the file in messages.
 std::vector<Setting> parse_settings(const std::string& text, const std::string& source);
@@ -229,8 +229,8 @@ std::vector<Setting> parse_settings(const std::string& text, const std::string& 
 // Built-in defaults with the settings laid over them, the last one of a key winning. Besides the keys of visit_config
 // and their aliases: anneal_lr (CleanRL) chooses lr_schedule; minibatch_size and batch_size (rl_games, SB3) choose
 // num_minibatches and max_iterations (rsl_rl) total_timesteps, both from the final num_envs * num_steps.
-// Keys env.NAME are options of the task; where it is a known one, they are checked and completed with its defaults.
-// Error naming key, value and what is accepted. Cross checks are validate()'s.
+// Keys env.NAME and randomize.FIELD are options of the task; where it is a known one, they are checked and completed
+// with its defaults. Error naming key, value and what is accepted. Cross checks are validate()'s.
 TrainConfig resolve_settings(const std::vector<Setting>& settings);
 
 // resolve_settings(read_settings(path)), validated.
@@ -248,7 +248,7 @@ void validate(const TrainConfig& config, const ActionSpace& action);
 std::string to_toml(const TrainConfig& config);
 
 // The key of visit_config that `spelling` means: itself, an alias, or the key that a derived spelling such as
-// batch_size sets; env.NAME for any option of a task. Nothing for an unknown spelling.
+// batch_size sets; env.NAME and randomize.FIELD for any option of a task. Nothing for an unknown spelling.
 std::optional<std::string> canonical_key(const std::string& spelling);
 
 // Every accepted spelling, with underscores.

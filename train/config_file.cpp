@@ -117,7 +117,7 @@ Setting read_setting(const std::string& key, const toml::node& node, const std::
   Setting setting{key, "", where};
   if (node.is_table() || node.is_array_of_tables())
     throw Error(where + ": [" + shown(key) +
-                "] is a table: keys stand at the top level, only options of the task in [env]");
+                "] is a table: keys stand at the top level, only options of the task in [env] and [randomize]");
   const std::optional<std::string> canonical = canonical_key(key);
   if (!canonical) {
     resolve_settings({setting});  // refuses it with the nearest key
@@ -131,9 +131,10 @@ Setting read_setting(const std::string& key, const toml::node& node, const std::
   return setting;
 }
 
-// An entry of the table [env].
-Setting read_env_setting(const std::string& key, const toml::node& node, const std::string& where) {
-  Setting setting{"env." + key, "", where};
+// An entry of the table [env] or [randomize].
+Setting read_env_setting(const std::string& table, const std::string& key, const toml::node& node,
+                         const std::string& where) {
+  Setting setting{table + "." + key, "", where};
   const std::optional<std::string> text = option_text(node);
   if (!text)
     throw Error(setting.label() + " " + type_name(node) +
@@ -156,9 +157,10 @@ std::vector<Setting> parse_settings(const std::string& text, const std::string& 
   std::map<std::string, std::string> seen;           // canonical key, spelling
   for (const auto& [key, node] : table) {
     const unsigned line = node.source().begin.line;
-    if (key == "env" && node.is_table()) {
+    if ((key == "env" || key == "randomize") && node.is_table()) {
       for (const auto& [option, value] : *node.as_table())
-        by_line[value.source().begin.line].push_back(read_env_setting(std::string(option.str()), value, place(value)));
+        by_line[value.source().begin.line].push_back(
+            read_env_setting(std::string(key.str()), std::string(option.str()), value, place(value)));
       continue;
     }
     const Setting setting = read_setting(std::string(key.str()), node, place(node));

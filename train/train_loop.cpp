@@ -324,8 +324,8 @@ std::optional<Safetensors> resumed_checkpoint(const TrainConfig& config, const s
   });
   for (std::size_t i = 0; i < config.env.size(); ++i)
     if (i >= saved.env.size() || !(saved.env[i] == config.env[i]))
-      throw Error(fmt::format("{}: is of a run with other options of {}, the run's config.toml says env.{} = {}",
-                              file.name(), config.task, config.env[i].key, config.env[i].text));
+      throw Error(fmt::format("{}: is of a run with other options of {}, the run's config.toml says {} = {}",
+                              file.name(), config.task, option_spelling(config.env[i].key), config.env[i].text));
   return file;
 }
 

@@ -62,12 +62,17 @@ struct EnvSpec {
   std::int64_t obs_dim() const { return static_cast<std::int64_t>(observation.low.size()); }
 };
 
-// One option of an environment as it was given; `label` starts messages about it ("--env.frame_skip").
+// One option of an environment as it was given; `label` starts messages about it ("--env.frame_skip"). Keys that begin
+// with "randomize." name fields of a task's model in which its worlds differ.
 struct EnvOption {
   std::string key, text, label = {};
   friend bool operator==(const EnvOption& a, const EnvOption& b) { return a.key == b.key && a.text == b.text; }
 };
 using EnvOptions = std::vector<EnvOption>;
+inline constexpr std::string_view kRandomizePrefix = "randomize.";
+inline bool is_randomize(std::string_view key) { return key.starts_with(kRandomizePrefix); }
+// The key as configurations spell it: "env.frame_skip", "randomize.body_mass".
+inline std::string option_spelling(const std::string& key) { return is_randomize(key) ? key : "env." + key; }
 
 // An option that an environment has: key, default, what it takes, what it does.
 struct EnvOptionInfo {

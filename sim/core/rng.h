@@ -16,7 +16,8 @@ enum class RngStream : std::uint32_t {
   action = 2,
   permutation = 3,
   init = 4,
-  episode_length = 5
+  episode_length = 5,
+  model = 6  // fields of a model that differ from world to world
 };
 
 // Evaluation worlds draw from streams of their own: stream id + kEvaluationStreams.

@@ -238,10 +238,13 @@ void parse_value(const std::string& label, std::string_view text, const KeyRule&
 void parse_value(const std::string& label, std::string_view text, const KeyRule& rule, Interval& value) {
   std::string_view rest = trimmed(text);
   if (rest.size() >= 2 && rest.front() == '[' && rest.back() == ']') rest = rest.substr(1, rest.size() - 2);
-  const auto end = [](std::string_view word) -> std::optional<double> {
-    if (word == "inf" || word == "+inf") return std::numeric_limits<double>::infinity();
-    if (word == "-inf") return -std::numeric_limits<double>::infinity();
-    return to_double(word);
+  const bool bounded = is_bounded(rule);
+  const auto end = [&](std::string_view word) -> std::optional<double> {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    if (!bounded && (word == "inf" || word == "+inf")) return kInfinity;
+    if (!bounded && word == "-inf") return -kInfinity;
+    const std::optional<double> number = to_double(word);
+    return number && bounded && !inside(rule, *number) ? std::nullopt : number;
   };
   const std::size_t comma = rest.find(',');
   const bool two = comma != std::string_view::npos;
@@ -262,7 +265,11 @@ std::string accepted(const KeyRule& rule, const std::vector<std::int64_t>&) {
   return "a list such as 64,64 or [] of at most " + std::to_string(kMaxListLength) + " integers" +
          integer_range_text(rule);
 }
-std::string accepted(const KeyRule&, const Interval&) { return "low,high with low <= high (inf and -inf are allowed)"; }
+std::string accepted(const KeyRule& rule, const Interval&) {
+  const std::string bounds = range(rule);
+  return bounds.empty() ? "low,high with low <= high (inf and -inf are allowed)"
+                        : "low,high" + bounds + ", low <= high";
+}
 
 std::string toml_text(const bool& value) { return value ? "true" : "false"; }
 std::string toml_text(const std::int64_t& value) { return std::to_string(value); }

@@ -39,7 +39,7 @@ void parse_value(const std::string& label, std::string_view text, const KeyRule&
 void parse_value(const std::string& label, std::string_view text, const KeyRule& rule, std::string& value);
 void parse_value(const std::string& label, std::string_view text, const KeyRule& rule,
                  std::vector<std::int64_t>& value);
-// low,high or [low, high], low <= high; inf and -inf are allowed.
+// low,high or [low, high], low <= high; inf and -inf are allowed where the rule has no bounds.
 void parse_value(const std::string& label, std::string_view text, const KeyRule& rule, Interval& value);
 
 bool is_boolean(std::string_view text);  // one of the spellings of a boolean

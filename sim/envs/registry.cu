@@ -62,8 +62,8 @@ const EnvEntry& find_environment(const std::string& name) {
 EnvOptions resolve_options(const EnvEntry& entry, const EnvOptions& given) {
   if (entry.resolve != nullptr) return entry.resolve(given);
   if (!given.empty())
-    throw Error((given[0].label.empty() ? "env." + given[0].key : given[0].label) + " " + shown(given[0].text) + ": " +
-                entry.spec.name + " has no options");
+    throw Error((given[0].label.empty() ? option_spelling(given[0].key) : given[0].label) + " " + shown(given[0].text) +
+                ": " + entry.spec.name + " has no options");
   return {};
 }
 

@@ -62,6 +62,11 @@ struct ModelSizes {
   bool has_ball_springs = false;   // some free or ball joint has a spring
 };
 
+inline constexpr double kMinFriction = 1e-5;  // of a contact: MuJoCo's mjMINMU
+
+// Where the friction of a pair comes from: a <pair> element, one of its geoms (priority), or the larger of both.
+enum class FrictionMix : int { pair, geom1, geom2, larger };
+
 // Columns of `sol`: the impedance's parameters in range, and stiffness and damping that follow from solref (MuJoCo
 // documentation, "Solver parameters").
 enum SolverRow : int { kSolLow, kSolHigh, kSolWidth, kSolMiddle, kSolPower, kSolStiffness, kSolDamping };
@@ -73,6 +78,7 @@ enum SolverRow : int { kSolLow, kSolHigh, kSolWidth, kSolMiddle, kSolPower, kSol
   X(body_weldid, nbody, 1)                                                                                           \
   X(body_jntnum, nbody, 1)                                                                                           \
   X(body_jntadr, nbody, 1)                                                                                           \
+  X(body_simple, nbody, 1)  /* 2: the body slides along axes of its own and never turns */                           \
   X(body_lastdof, nbody, 1) /* last dof of the body or of its nearest ancestor that has one; -1: none */             \
   X(body_dofmask, nbody, 4) /* bit i: dof i moves the body */                                                        \
   X(root_bodyid, nroot, 1)  /* first body of each tree */                                                            \
@@ -96,6 +102,7 @@ enum SolverRow : int { kSolLow, kSolHigh, kSolWidth, kSolMiddle, kSolPower, kSol
   X(pair_geom2, npair, 1)                                                                                            \
   X(pair_kind, npair, 1)                                                                                             \
   X(pair_condim, npair, 1)                                                                                           \
+  X(pair_frictionmix, npair, 1) /* FrictionMix */                                                                    \
   X(tendon_adr, ntendon, 1)                                                                                          \
   X(tendon_num, ntendon, 1)                                                                                          \
   X(tendon_limited, ntendon, 1)                                                                                      \
@@ -147,7 +154,8 @@ enum SolverRow : int { kSolLow, kSolHigh, kSolWidth, kSolMiddle, kSolPower, kSol
   X(actuator_ctrlrange, nu, 2)                                        \
   X(actuator_forcerange, nu, 2)
 
-// Arrays that may differ from world to world. Those below the line are derived from the others.
+// Arrays that may differ from world to world (world_fields.h). Those below the line are derived from the others: by
+// MuJoCo for the model, by set_const.h for worlds that differ.
 #define HOTLOOP_MODEL_FIELDS(X)                              \
   X(gravity, 1, 3)                                           \
   X(body_mass, nbody, 1)                                     \

@@ -12,6 +12,11 @@
 namespace hotloop {
 namespace {
 
+std::int64_t at_least_one(std::int64_t num_worlds) {
+  if (num_worlds < 1) throw Error("num_worlds is " + std::to_string(num_worlds) + ", accepted: at least 1");
+  return num_worlds;
+}
+
 struct NoiseOp {
   float* ctrl;
   int nu;
@@ -42,18 +47,19 @@ struct UniformOp {
 }  // namespace
 
 ModelBatch::ModelBatch(std::shared_ptr<const LoadedModel> model, std::int64_t num_worlds, Device device,
-                       bool specialised)
+                       bool specialised, const std::vector<std::string>& per_world)
     : model_(std::move(model)),
-      num_worlds_(num_worlds),
+      num_worlds_(at_least_one(num_worlds)),
       device_(device),
       memory_(model_->data(), device),
+      fields_(model_->data(), memory_.view(), num_worlds, device, per_world),
       layout_(make_layout(model_->data(), 0)) {
-  if (num_worlds < 1) throw Error("num_worlds is " + std::to_string(num_worlds) + ", accepted: at least 1");
   state_ = Buffer<float>(device, static_cast<std::size_t>(num_worlds) * state_bytes() / sizeof(float));
   if (specialised && device.is_cuda()) {
     shape_ = kernel_shape(device, lanes_for(data().bound), working_bytes(), lanes_for(data().bound) < 32);
-    const std::string code = special_kernel_code("#include \"sim/mujoco/model_step.h\"\n",
-                                                 special_source(data(), layout_), "ModelStepArgs", data().row, shape_);
+    const std::string code =
+        special_kernel_code("#include \"sim/mujoco/model_step.h\"\n", special_source(data(), layout_, fields_.view()),
+                            "ModelStepArgs", data().row, shape_);
     kernel_ = SpecialKernel::get({code, data().path}, device);
   }
   counters_ = Buffer<std::int32_t>(device, static_cast<std::size_t>(num_worlds) * kModelCounters);
@@ -83,11 +89,11 @@ void ModelBatch::noise(const Exec& exec, float std, float rate, std::uint64_t st
 }
 
 void ModelBatch::random_controls(const Exec& exec, std::uint64_t step) {
-  parallel_for(exec, num_worlds_, UniformOp{ctrl(), data().nu, memory_.view(), step});
+  parallel_for(exec, num_worlds_, UniformOp{ctrl(), data().nu, fields_.view(), step});
 }
 
 void ModelBatch::step(const Exec& exec, int steps) {
-  const ModelStepArgs args{memory_.view(), layout_, qpos(),           qvel(), qacc_warmstart(),
+  const ModelStepArgs args{fields_.view(), layout_, qpos(),           qvel(), qacc_warmstart(),
                            qacc(),         ctrl(),  counters_.data(), steps};
   if (kernel_ != nullptr) return kernel_->launch(exec, num_worlds_, shape_, args);
   switch (data().bound) {

@@ -2,10 +2,13 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "sim/mujoco/load.h"
 #include "sim/mujoco/special_kernel.h"
 #include "sim/mujoco/world.h"
+#include "sim/mujoco/world_fields.h"
 
 namespace hotloop {
 
@@ -19,13 +22,16 @@ struct PhysicsStats {
 
 class ModelBatch {
  public:
-  // specialised: on a GPU, a kernel compiled for the model at run time instead of the generic one.
-  ModelBatch(std::shared_ptr<const LoadedModel> model, std::int64_t num_worlds, Device device, bool specialised = true);
+  // specialised: on a GPU, a kernel compiled for the model at run time instead of the generic one. per_world: fields in
+  // which worlds may differ (world_fields.h).
+  ModelBatch(std::shared_ptr<const LoadedModel> model, std::int64_t num_worlds, Device device, bool specialised = true,
+             const std::vector<std::string>& per_world = {});
 
   const LoadedModel& model() const { return *model_; }
   std::int64_t num_worlds() const { return num_worlds_; }
   // Bytes of working memory (shared memory on the GPU) and of state in global memory that a world takes.
   std::size_t working_bytes() const;
+  WorldFields& fields() { return fields_; }
   std::size_t state_bytes() const;
 
   // Device arrays, world-major: [num_worlds][nq], [nv], [nv], [nu], [nv]. qacc: of the last evaluation.
@@ -53,6 +59,7 @@ class ModelBatch {
   std::int64_t num_worlds_;
   Device device_;
   ModelMemory<float> memory_;
+  WorldFields fields_;
   WorldLayout layout_;
   std::shared_ptr<const SpecialKernel> kernel_;  // null: the generic one
   KernelShape shape_{};

@@ -31,6 +31,7 @@ struct ModelData : ModelSizes, ModelOptions<double> {
   // as in mjModel; `sol` is made of them
   std::vector<double> jnt_solref, jnt_solimp, dof_solref, dof_solimp, pair_solref, pair_solimp, tendon_solref_lim,
       tendon_solimp_lim, tendon_solref_fri, tendon_solimp_fri;
+  std::vector<double> geom_friction;  // [ngeom] sliding; with pair_frictionmix, what pair_friction is made of
   std::vector<std::string> body_names, jnt_names, geom_names, site_names, actuator_names;  // empty: unnamed
   std::vector<std::vector<double>> key_qpos, key_qvel;                                     // keyframes
 };

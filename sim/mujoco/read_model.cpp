@@ -44,6 +44,7 @@ void read_bodies(const mjModel* m, ModelData& d) {
   copy(d.body_weldid, m->body_weldid, m->nbody);
   copy(d.body_jntnum, m->body_jntnum, m->nbody);
   copy(d.body_jntadr, m->body_jntadr, m->nbody);
+  copy(d.body_simple, m->body_simple, m->nbody);
   d.body_lastdof.assign(d.nbody, -1);
   for (int b = 1; b < d.nbody; ++b)
     d.body_lastdof[b] =
@@ -126,6 +127,7 @@ void read_geoms_and_sites(const mjModel* m, ModelData& d) {
   copy(d.geom_pos, m->geom_pos, m->ngeom, 3);
   copy(d.geom_quat, m->geom_quat, m->ngeom, 4);
   copy(d.geom_rbound, m->geom_rbound, m->ngeom);
+  copy(d.geom_friction, m->geom_friction, m->ngeom, 1, 3);
   copy(d.site_bodyid, m->site_bodyid, m->nsite);
   copy(d.site_pos, m->site_pos, m->nsite, 3);
   copy(d.site_quat, m->site_quat, m->nsite, 4);

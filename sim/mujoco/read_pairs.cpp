@@ -19,6 +19,7 @@ struct Pair {
   double margin = 0, gap = 0;
   int condim = 1;
   PairKind kind = PairKind::sphere_sphere;
+  FrictionMix mix = FrictionMix::pair;
 };
 
 // Types in ascending order; nothing where we have no collision function.
@@ -76,6 +77,7 @@ void mix_parameters(const mjModel* m, Pair& pair) {
     pair.solref[i] = same && !standard ? std::min(ref1[i], ref2[i]) : mix * ref1[i] + (1 - mix) * ref2[i];
   for (int i = 0; i < mjNIMP; ++i) pair.solimp[i] = mix * imp1[i] + (1 - mix) * imp2[i];
   const double friction1 = m->geom_friction[3 * g1], friction2 = m->geom_friction[3 * g2];
+  pair.mix = same ? FrictionMix::larger : priority1 > priority2 ? FrictionMix::geom1 : FrictionMix::geom2;
   const double friction = same ? std::max(friction1, friction2) : priority1 > priority2 ? friction1 : friction2;
   pair.friction = {friction, friction};
   const int condim1 = m->geom_condim[g1], condim2 = m->geom_condim[g2];
@@ -181,10 +183,11 @@ void read_pairs(const mjModel* m, ModelData& data) {
     data.pair_geom2.push_back(pair.geom2);
     data.pair_kind.push_back(static_cast<int>(pair.kind));
     data.pair_condim.push_back(pair.condim);
+    data.pair_frictionmix.push_back(static_cast<int>(pair.mix));
     data.pair_solref.insert(data.pair_solref.end(), pair.solref.begin(), pair.solref.end());
     data.pair_solimp.insert(data.pair_solimp.end(), pair.solimp.begin(), pair.solimp.end());
     // MuJoCo's contacts have at least this much friction (mj_assignFriction)
-    for (const double mu : pair.friction) data.pair_friction.push_back(std::max<double>(mu, mjMINMU));
+    for (const double mu : pair.friction) data.pair_friction.push_back(std::max(mu, kMinFriction));
     data.pair_margin.push_back(pair.margin);
     data.pair_gap.push_back(pair.gap);
   }

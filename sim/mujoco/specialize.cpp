@@ -123,7 +123,7 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
   const int group = threadIdx.x / {lanes};
   const long long world = static_cast<long long>(blockIdx.x) * {worlds} + group;
   if (world >= worlds) return;
-  const SpecialModel model;
+  const SpecialModel model(args.model);
   const SpecialLayout layout;
   args.run<{bound}>(DeviceGroup<{lanes}>{{static_cast<int>(threadIdx.x % {lanes})}}, world,
                     reinterpret_cast<char*>(special_memory) + group * {bytes}, model, layout);
@@ -133,12 +133,18 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
 
 }  // namespace
 
-std::string special_source(const ModelData& d, const WorldLayout& layout) {
+std::string special_source(const ModelData& d, const WorldLayout& layout, const Model<float>& model) {
   std::string arrays = tree_arrays("bodies", d.bodies) + tree_arrays("dofs", d.dofs);
   std::string members = tree_member("bodies", d.bodies) + tree_member("dofs", d.dofs);
-#define HOTLOOP_ARRAY(name, rows, columns) \
-  arrays += array("int", #name, d.name);   \
-  members += "  const int* " #name " = k_" #name ";\n";
+  std::string worlds;  // what the constructor takes
+  const auto table = [&](const std::string& name, const std::vector<int>& values) {
+    constexpr std::size_t kMostAsText = 4096;  // a longer one stays in memory: reading it would take the compiler long
+    const bool large = values.size() > kMostAsText;
+    if (!large) arrays += array("int", name, values);
+    members += "  const int* " + name + (large ? ";\n" : " = k_" + name + ";\n");
+    if (large) worlds += "    " + name + " = worlds." + name + ";\n";
+  };
+#define HOTLOOP_ARRAY(name, rows, columns) table(#name, d.name);
   HOTLOOP_MODEL_INTS(HOTLOOP_ARRAY)
 #undef HOTLOOP_ARRAY
 #define HOTLOOP_ARRAY(name, rows, columns) \
@@ -146,11 +152,17 @@ std::string special_source(const ModelData& d, const WorldLayout& layout) {
   members += "  const float* " #name " = k_" #name ";\n";
   HOTLOOP_MODEL_REALS(HOTLOOP_ARRAY)
 #undef HOTLOOP_ARRAY
-#define HOTLOOP_ARRAY(name, rows, columns) \
-  arrays += array("float", #name, d.name); \
-  members += "  Field<float> " #name "{k_" #name ", 0};\n";
+  const auto field = [&](const std::string& name, const std::vector<double>& values, int stride) {
+    const bool shared = stride == 0;
+    if (shared) arrays += array("float", name, values);
+    members += "  Field<float> " + name + "{" + (shared ? "k_" + name : "nullptr") + ", " + text(stride) + "};\n";
+    if (!shared) worlds += "    " + name + ".data = worlds." + name + ".data;\n";
+  };
+#define HOTLOOP_ARRAY(name, rows, columns) field(#name, d.name, model.name.stride);
   HOTLOOP_MODEL_FIELDS(HOTLOOP_ARRAY)
 #undef HOTLOOP_ARRAY
+  members += "  explicit SpecialModel(const Model<float>&" +
+             (worlds.empty() ? std::string(") {}\n") : " worlds) {\n" + worlds + "  }\n");
   return "namespace hotloop {\n" + arrays + "struct SpecialModel {\n  using Real = float;\n" + sizes(d) + members +
          "};\n" + layout_source(layout) + "}  // namespace hotloop\n";
 }

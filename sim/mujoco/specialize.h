@@ -10,11 +10,11 @@
 
 namespace hotloop {
 
-// C++ source in namespace hotloop. The arrays of HOTLOOP_MODEL_FIELDS are constants too: for worlds that differ in them
-// the caller assigns the members anew.
-std::string special_source(const ModelData& data, const WorldLayout& layout);
+// C++ source in namespace hotloop. A field that has a row for each world in `model` is no constant: SpecialModel's
+// constructor takes its place from the kernel's argument.
+std::string special_source(const ModelData& data, const WorldLayout& layout, const Model<float>& model);
 
-// The text around a kernel's body: includes, the model's constants, the kernel. op: an expression of type Args whose
+// The text around a kernel's body: includes, the model's constants, the kernel. Args has a Model<float> `model`; its
 // run<N>(group, world, memory, model, layout) does the work; bound: N.
 std::string special_kernel_code(const std::string& includes, const std::string& model, const std::string& args_type,
                                 int bound, const KernelShape& shape);

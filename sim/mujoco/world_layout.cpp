@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "sim/mujoco/pgs_space.h"
+#include "sim/mujoco/set_const.h"
 #include "sim/mujoco/world.h"
 
 namespace hotloop {
@@ -72,6 +73,14 @@ WorldLayout make_layout(const ModelSizes& s, unsigned keep) {
   std::stable_sort(arrays.begin(), arrays.end(), *best);
   at.reals = place(arrays);
   return at;
+}
+
+WorldLayout set_const_layout(const ModelSizes& sizes) {
+  ModelSizes s = sizes;
+  s.max_contacts = s.max_blocks = s.max_rows = s.max_edges = s.npair = 0;
+  s.rk4 = s.has_fluid = false;
+  s.pgs = true;  // the inverse takes H
+  return make_layout(s, kKeepCom | kKeepVelocity);
 }
 
 }  // namespace hotloop

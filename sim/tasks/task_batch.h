@@ -15,11 +15,14 @@ namespace hotloop {
 template <class T>
 class TaskBatch final : public Batch {
  public:
-  explicit TaskBatch(const BatchConfig& config)
+  // per_world: fields in which worlds may differ, beside those that config.options randomises.
+  explicit TaskBatch(const BatchConfig& config, const std::vector<std::string>& per_world = {})
       : Batch(task_spec<T>(config.options), config, 4 * TaskOp<T>::kWords),
         model_(load_task_model(task_sizes<T>())),
         memory_(model_->data(), config.device),
-        op_{memory_.view(),
+        ranges_(read_randomize(config.options, model_->data())),
+        fields_(model_->data(), memory_.view(), config.num_envs, config.device, with_ranges(per_world)),
+        op_{fields_.view(),
             make_layout(model_->data(), T::kKeep),
             read_options<T>(config.options, &model_->data()),
             make_book_view(config, book_, max_episode_steps_, stream(RngStream{})),
@@ -28,6 +31,7 @@ class TaskBatch final : public Batch {
             reinterpret_cast<float*>(words_),
             static_cast<int>(spec_.obs_dim()),
             false} {
+    if (!ranges_.empty()) randomize(fields_, ranges_, config.device, config.seed, stream(RngStream::model));
     if (!config.device.is_cuda()) return;
     // PGS spends its time in small loops that end at different times
     shape_ = kernel_shape(config.device, kLanes, world_memory(), !model_->data().pgs);
@@ -40,6 +44,7 @@ class TaskBatch final : public Batch {
     launch(exec, io, true);
   }
   void step(const Exec& exec, const StepIo& io) override { launch(exec, io, false); }
+  WorldFields& fields() { return fields_; }
 
  private:
   static_assert(T::kTerms <= kMaxRewardTerms);
@@ -50,8 +55,14 @@ class TaskBatch final : public Batch {
   SpecialKernelSource kernel_source() const {
     const std::string includes = std::string("#include \"") + T::kSource + "\"\n#include \"sim/tasks/task_op.h\"\n";
     const std::string type = std::string("TaskOp<") + T::kType + "<float>>";
-    return {special_kernel_code(includes, special_source(model_->data(), op_.layout), type, model_->data().row, shape_),
+    return {special_kernel_code(includes, special_source(model_->data(), op_.layout, fields_.view()), type,
+                                model_->data().row, shape_),
             T::kName};
+  }
+
+  std::vector<std::string> with_ranges(std::vector<std::string> names) const {
+    for (const FieldRange& r : ranges_) names.emplace_back(r.field->name);
+    return names;
   }
 
   void launch(const Exec& exec, const StepIo& io, bool first) {
@@ -69,6 +80,8 @@ class TaskBatch final : public Batch {
 
   std::shared_ptr<const LoadedModel> model_;
   ModelMemory<float> memory_;
+  std::vector<FieldRange> ranges_;
+  WorldFields fields_;
   TaskOp<T> op_;
   std::shared_ptr<const SpecialKernel> kernel_;
   KernelShape shape_{};

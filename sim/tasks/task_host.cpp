@@ -56,7 +56,9 @@ std::shared_ptr<const LoadedModel> load_task_model(const TaskSizes& task) {
   return model;
 }
 
-std::string option_label(const EnvOption& option) { return option.label.empty() ? "env." + option.key : option.label; }
+std::string option_label(const EnvOption& option) {
+  return option.label.empty() ? option_spelling(option.key) : option.label;
+}
 
 void refuse_option(const EnvOption& option, const char* task, const std::vector<std::string>& known) {
   const std::string near = nearest(option.key, known);

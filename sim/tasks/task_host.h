@@ -7,6 +7,7 @@
 #include "sim/core/batch.h"
 #include "sim/core/value.h"
 #include "sim/mujoco/load.h"
+#include "sim/tasks/randomize.h"
 #include "sim/tasks/task.h"
 
 namespace hotloop {
@@ -104,6 +105,7 @@ template <class T>
 typename T::Options read_options(const EnvOptions& given, const ModelData* model) {
   typename T::Options options;
   for (const EnvOption& option : given) {
+    if (is_randomize(option.key)) continue;
     bool found = false;
     T::visit_options(options, [&](const char* key, auto& value, const KeyRule& rule) {
       if (option.key != key) return;
@@ -126,6 +128,7 @@ EnvOptions resolve_task_options(const EnvOptions& given) {
       if (option.key == key) resolved.text = read_option(option, rule, nullptr, value);
     all.push_back(std::move(resolved));
   });
+  for (EnvOption& option : resolve_randomize(given)) all.push_back(std::move(option));
   return all;
 }
 
@@ -136,6 +139,7 @@ std::vector<EnvOptionInfo> task_option_infos() {
   T::visit_options(options, [&](const char* key, auto& value, const KeyRule& rule) {
     infos.push_back({key, option_text(value), option_accepts(rule, value), rule.help});
   });
+  for (EnvOptionInfo& info : randomize_infos()) infos.push_back(std::move(info));
   return infos;
 }
 

@@ -125,15 +125,12 @@ std::string normal(std::string flag) {
   return flag;
 }
 
-// Is it an option of some task, "--env.frame_skip"? (NAME stands for any.)
+// Is it an option of some task, "--env.frame_skip"? (NAME and FIELD stand for any.)
 bool names_option(const std::string& flag) {
-  const std::string prefix = "--env.";
-  if (!flag.starts_with(prefix)) return false;
-  const std::string name = flag.substr(prefix.size());
-  if (name == "NAME") return true;
+  if (flag == "--env.NAME" || flag == "--randomize.FIELD") return true;
   for (const EnvEntry& entry : environments())
     for (const EnvOptionInfo& option : entry.options)
-      if (option.key == name) return true;
+      if ("--" + option_spelling(option.key) == flag) return true;
   return false;
 }
 

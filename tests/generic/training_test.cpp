@@ -145,6 +145,15 @@ TEST(Training, ResumesToTheSameBits) {
   expect_same_bits(train(c, kCpu, 7), resumed(c, kCpu, 1, 6, 2));
 }
 
+TEST(Training, RandomisedWorldsResumeToTheSameBits) {
+  TrainConfig c = small_config("InvertedPendulum-v5");
+  const Trace same_worlds = train(c, kCpu, 5);
+  c.env = {{"randomize.body_mass", "[0.5, 2.0]"}, {"randomize.dof_damping", "[0.5, 2.0]"}};
+  const Trace randomised = train(c, kCpu, 5);
+  expect_same_bits(randomised, resumed(c, kCpu, 2, 3, 1));
+  EXPECT_NE(randomised.state.at("env.state"), same_worlds.state.at("env.state"));
+}
+
 TEST(Training, LoadRefusesAnotherShape) {
   TrainConfig c = small_config("CartPole-v1");
   const TempFolder folder;
@@ -213,6 +222,12 @@ TEST_F(GpuTraining, SameSeedSameBits) {
     c.capture = "off";
     expect_same_bits(captured, train(c, kCard, 50));
   }
+}
+
+TEST_F(GpuTraining, RandomisedWorldsResumeToTheSameBits) {
+  TrainConfig c = small_config("InvertedPendulum-v5");
+  c.env = {{"randomize.body_mass", "[0.5, 2.0]"}, {"randomize.dof_damping", "[0.5, 2.0]"}};
+  expect_same_bits(train(c, kCard, 5), resumed(c, kCard, 2, 3, 1));
 }
 
 TEST_F(GpuTraining, ResumesToTheSameBits) {

@@ -14,7 +14,9 @@ class Stepper {
   explicit Stepper(const ModelData& data);
   // Options may be changed between steps; sizes may not.
   Model<Real>& model() { return model_; }
-  World<Real> world() { return {reals_.data(), layout_, 0}; }
+  // Row of the model's fields that the world takes.
+  void set_index(int index) { index_ = index; }
+  World<Real> world() { return {reals_.data(), layout_, index_}; }
   void forward();
   void step();
 
@@ -27,6 +29,7 @@ class Stepper {
   ModelMemory<Real> memory_;
   Model<Real> model_;
   WorldLayout layout_;
+  int index_ = 0;
   std::vector<Real> reals_;
 };
 

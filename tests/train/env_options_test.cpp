@@ -1,4 +1,5 @@
-// Options of a task as configuration keys: env.NAME on the command line, the table [env] in files.
+// Options of a task as configuration keys: env.NAME and randomize.FIELD on the command line, the tables [env] and
+// [randomize] in files.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -63,6 +64,58 @@ TEST(EnvOptions, RefusalsNameKeyValueAndWhatIsAccepted) {
       "c.toml:3: env.frame_skip = x: must be an integer in [1, 1000]");
   EXPECT_EQ(error_text([] { parse_settings("[env]\na = [[1]]\n", "c.toml"); }),
             "c.toml:2: env.a = an array: must be a number, true or false, text or a range of numbers");
+}
+
+TEST(RandomizeOptions, AreCompletedAndSurviveTheFile) {
+  const TrainConfig config = resolve_settings({{"task", "Ant-v5", ""},
+                                               {"randomize.body-mass", "0.8,1.2", ""},
+                                               {"randomize.body_ipos", "[-0.01, 0.02]", ""},
+                                               {"randomize.geom_friction", "0.5,1", ""},
+                                               {"randomize.geom_friction", "0.6,1", ""}});
+  EXPECT_EQ(config.env.size(), find_environment("Ant-v5").options.size());
+  EXPECT_EQ(text_of(config, "randomize.body_mass"), "[0.8, 1.2]");
+  EXPECT_EQ(text_of(config, "randomize.geom_friction"), "[0.6, 1.0]") << "the last one wins";
+  EXPECT_EQ(text_of(config, "randomize.dof_damping"), "[1.0, 1.0]");
+  EXPECT_EQ(text_of(config, "randomize.body_ipos"), "[-0.01, 0.02]");
+  const std::string text = to_toml(config);
+  EXPECT_NE(text.find("\n[randomize]\ngravity = [1.0, 1.0]\nbody_mass = [0.8, 1.2]\n"), std::string::npos) << text;
+  const TrainConfig back = resolve_settings(parse_settings(text, "c.toml"));
+  EXPECT_TRUE(back == config);
+  EXPECT_EQ(to_toml(back), text);
+}
+
+TEST(RandomizeOptions, RefusalsNameKeyValueAndWhatIsAccepted) {
+  EXPECT_EQ(refusal("randomize.body_mas", "1,2"),
+            "--randomize.body_mas: no such field (did you mean 'randomize.body_mass'?)");
+  EXPECT_EQ(refusal("randomize.body_mass", "0,2"),
+            "--randomize.body_mass 0,2: must be low,high in [0.001, 1000], low <= high");
+  EXPECT_EQ(refusal("randomize.dof_damping", "-1,2"),
+            "--randomize.dof_damping -1,2: must be low,high in [0, 1000], low <= high");
+  EXPECT_EQ(refusal("randomize.body_ipos", "-0.1,inf"),
+            "--randomize.body_ipos -0.1,inf: must be low,high in [-10, 10], low <= high");
+  EXPECT_EQ(refusal("randomize.body_mass", "1.2,0.8"),
+            "--randomize.body_mass 1.2,0.8: must be low,high in [0.001, 1000], low <= high");
+  EXPECT_EQ(refusal("randomize.body_mass", "1"),
+            "--randomize.body_mass 1: must be low,high in [0.001, 1000], low <= high");
+  EXPECT_EQ(refusal("randomize.body_mass", "1,2", "CartPole-v1"),
+            "--randomize.body_mass 1,2: CartPole-v1 has no options");
+  EXPECT_EQ(
+      error_text([] { resolve_settings(parse_settings("task = \"Ant-v5\"\n[randomize]\nbody_mass = 2\n", "c.toml")); }),
+      "c.toml:3: randomize.body_mass = 2: must be low,high in [0.001, 1000], low <= high");
+}
+
+TEST(RandomizeOptions, TheModelMustHaveWhatIsToChange) {
+  const auto made = [](const std::string& task, const std::string& field) {
+    BatchConfig config;
+    config.options = {{"randomize." + field, "0.5,2", "--randomize." + field}};
+    return error_text([&] { find_environment(task).make(config); });
+  };
+  const std::string text = made("Ant-v5", "tendon_damping");
+  EXPECT_TRUE(text.starts_with("--randomize.tendon_damping 0.5,2: ") &&
+              text.ends_with("ant.xml has no tendon_damping to change"))
+      << text;
+  EXPECT_TRUE(made("Ant-v5", "dof_frictionloss").ends_with("has no dof_frictionloss to change")) << "all are zero";
+  EXPECT_TRUE(made("Swimmer-v5", "geom_friction").ends_with("has no geom_friction to change")) << "nothing touches";
 }
 
 TEST(EnvOptions, AResumedRunKeepsThem) {
