@@ -155,7 +155,7 @@ TEST(MetricWriter, MetricsOfOneRunFollowThoseOfAll) {
   const TempFolder folder, other;
   FileOffsets offsets;
   {
-    MetricWriter writer(folder.path(), {"reward/first", "reward/second"});
+    MetricWriter writer(folder.path(), std::vector<std::string>{"reward/first", "reward/second"});
     MetricRow mine = row(1, 1e6);
     mine.values.emplace_back("reward/second", -2.5);
     writer.write(mine);
