@@ -19,6 +19,7 @@ void add_bench(Cli& cli) {
       ->type_name("FILE");
   command->add_flag("--generic", options->generic,
                     "physics on a GPU with the generic kernel, not one made for the model");
+  command->add_flag("--staged", options->staged, "time of each part of physics, a launch each");
   auto seconds = std::make_shared<std::string>();
   command->add_option("--seconds", *seconds, "length of one of the five windows of train (default 2)")->type_name("S");
   command->footer(settings_help);

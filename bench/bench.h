@@ -16,6 +16,7 @@ struct BenchOptions {
   double seconds = 2.0;                   // of one window
   std::vector<std::string> models;        // physics: files; empty: the tasks' models
   bool generic = false;                   // physics on a GPU: the generic kernel
+  bool staged = false;                    // physics: the time of each part of a step
 };
 const std::vector<std::string>& bench_names();
 // Prints `name unit value` lines and appends them to the results. Returns the exit status.

@@ -9,6 +9,7 @@
 #include "sim/core/registry.h"
 #include "sim/core/thread_pool.h"
 #include "sim/mujoco/model_batch.h"
+#include "sim/mujoco/staged_step.h"
 
 namespace hotloop {
 namespace {
@@ -22,11 +23,44 @@ std::vector<std::string> task_models() {
   return files;
 }
 
+std::int64_t worlds_of(const PhysicsBenchOptions& options) {
+  return options.num_worlds > 0 ? options.num_worlds : options.device.is_cuda() ? 8192 : 256;
+}
+int steps_of(const PhysicsBenchOptions& options) {
+  return options.steps > 0 ? options.steps : options.device.is_cuda() ? 1000 : 50;
+}
+
+void measure_staged(const std::shared_ptr<const LoadedModel>& model, const std::string& name, const Exec& exec,
+                    const PhysicsBenchOptions& options, std::vector<BenchResult>& results) {
+  const std::int64_t worlds = worlds_of(options);
+  const int steps = steps_of(options);
+  ModelBatch batch(model, worlds, exec.device);
+  StagedStep staged(batch);
+  batch.reset(exec);
+  double seconds[kFinish] = {};
+  for (int step = 0; step < steps; ++step) {
+    if (step % 5 == 0) batch.random_controls(exec, static_cast<std::uint64_t>(step));
+    for (int stage = 0; stage < staged.stages(); ++stage)
+      for (int part = kKinematics; part <= kIntegrate; ++part) {
+        synchronize(exec);
+        const auto start = std::chrono::steady_clock::now();
+        staged.run(exec, static_cast<StepPart>(part), stage);
+        synchronize(exec);
+        seconds[part] += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      }
+  }
+  for (int part = kKinematics; part <= kIntegrate; ++part) {
+    const double value = 1e9 * seconds[part] / (static_cast<double>(worlds) * steps);
+    results.push_back(
+        {"physics." + name + "." + std::to_string(worlds) + ".staged." + part_name(static_cast<StepPart>(part)), "ns",
+         value, value, value, 0});
+  }
+}
+
 void measure(const std::shared_ptr<const LoadedModel>& model, const std::string& name, const Exec& exec,
              const PhysicsBenchOptions& options, bool random, std::vector<BenchResult>& results) {
-  const bool cuda = exec.device.is_cuda();
-  const std::int64_t worlds = options.num_worlds > 0 ? options.num_worlds : cuda ? 8192 : 256;
-  const int steps = options.steps > 0 ? options.steps : cuda ? 1000 : 50;
+  const std::int64_t worlds = worlds_of(options);
+  const int steps = steps_of(options);
   ModelBatch batch(model, worlds, exec.device, !options.generic);
   batch.reset(exec);
   std::chrono::duration<double> seconds{0};
@@ -69,6 +103,10 @@ std::vector<BenchResult> bench_physics(const PhysicsBenchOptions& options) {
   for (const std::string& file : options.models.empty() ? task_models() : options.models) {
     const auto model = load_model(file);
     const std::string name = std::filesystem::path(file).stem().string();
+    if (options.staged) {
+      measure_staged(model, name, exec, options, results);
+      continue;
+    }
     measure(model, name, exec, options, false, results);
     measure(model, name, exec, options, true, results);
   }

@@ -16,13 +16,15 @@ struct PhysicsBenchOptions {
   int threads = 0;       // CPU: 0 = one per core
   int steps = 0;         // 0: 1000 on a GPU, 50 on the CPU
   bool generic = false;  // GPU: the generic kernel instead of the one specialised to the model
+  bool staged = false;   // the staged form instead: the time of each part of a step
 };
 
 // From keyframe 0 (qpos0 where there is none), one launch and one wait a step, controls drawn outside the measured
 // time. Two results a model: physics.MODEL.WORLDS.noise with testspeed's noise (Ornstein-Uhlenbeck, 0.01, 0.1 s) and
 // .random with uniform controls held for five steps; steps/s. Then contacts, rows (MuJoCo's nefc) and solver iterations
 // of an evaluation, and the bytes of working memory of a world. Error where a world runs out of room or turns
-// non-finite.
+// non-finite. Staged: physics.MODEL.WORLDS.staged.PART, nanoseconds of a part for one world's step, with uniform
+// controls; a wait for each part and the copy of the state at both ends of a step are measured with it.
 std::vector<BenchResult> bench_physics(const PhysicsBenchOptions& options);
 
 }  // namespace hotloop

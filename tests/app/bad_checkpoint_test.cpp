@@ -202,6 +202,9 @@ TEST_F(BadCheckpoint, Counters) {
   for (const char* value : {"null", "\"0\"", "1e999", "[]"})
     check_parts(std::string("best_return ") + value, By::both, "counters",
                 [&](Parts& p) { p.edit_json("counters", "best_return", value); });
+  for (const char* value : {"[1]", "null", "7", "[\"a\"]"})
+    check_parts(std::string("terms ") + value, By::both, "counters",
+                [&](Parts& p) { p.edit_json("counters", "window_reward_terms", value); });
   check_parts("another iteration", By::both, "counters", [](Parts& p) { p.edit_json("counters", "iteration", "3"); });
   for (const char* text : {"", "[1]", "{\"metrics.csv\":-1}", "{\"metrics.csv\":1e30}", "{\"metrics.csv\":\"1\"}"})
     check_metadata("metric_files", text);
