@@ -39,6 +39,7 @@ std::string rich_model() {
       "<geom name='tail' type='capsule' fromto='0 0 0 -.3 .05 0' size='.03' contype='0' conaffinity='0'/></body></body>"
       "<body pos='2 0 .3'><joint name='c' type='slide' axis='0 0 1' damping='.2' armature='.1'/>"
       "<geom name='puck' type='sphere' size='.1'/></body>"
+      "<body pos='0 2 .09'><freejoint/><geom name='low' type='sphere' size='.1' priority='-1'/></body>"
       "<body pos='-2 0 .09'><freejoint/><geom name='ball' type='sphere' size='.1'/></body>",
       "<contact><pair geom1='ball' geom2='floor' condim='3' friction='.4 .4 .1 .1 .1'/></contact>"
       "<tendon><fixed stiffness='20' damping='1' frictionloss='.1'><joint joint='a' coef='.5'/>"
@@ -287,6 +288,7 @@ TEST(WorldFields, SharedFieldsTakeNoMemoryAndStayConstants) {
   EXPECT_NE(own.find("Field<float> dof_damping{nullptr, 14};"), std::string::npos);
   EXPECT_NE(own.find("    dof_damping.data = worlds.dof_damping.data;\n  }\n"), std::string::npos);
   EXPECT_NE(own.find("Field<float> body_mass{k_body_mass, 0};"), std::string::npos);
+  EXPECT_EQ(own.find("k_dof_damping[]"), std::string::npos) << "an array that nothing reads";
 
   const WorldFields mass(d, memory.view(), 1000, Device{}, {"body_mass"});
   EXPECT_EQ(mass.world_bytes(), sizeof(float) * (4 * d.nbody + d.nv)) << "its own, and what derives from it";
