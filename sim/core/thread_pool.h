@@ -58,10 +58,10 @@ void for_ranges(const Exec& exec, std::int64_t n, std::int64_t grain, F f) {
 }
 
 // Calls f(i, memory) for each i in [0, n) on the CPU; memory: `bytes` bytes of the calling thread's, 64-byte aligned,
-// zero at first.
+// zero at first. grain: as in for_ranges.
 template <class F>
-void serial_worlds(const Exec& exec, std::int64_t n, std::size_t bytes, F f) {
-  for_ranges(exec, n, 4, [&](std::int64_t begin, std::int64_t end) {
+void serial_worlds(const Exec& exec, std::int64_t n, std::size_t bytes, F f, std::int64_t grain = 4) {
+  for_ranges(exec, n, grain, [&](std::int64_t begin, std::int64_t end) {
     const std::size_t size = (bytes + 63) / 64 * 64;
     const std::unique_ptr<std::byte, decltype(&std::free)> memory(static_cast<std::byte*>(std::aligned_alloc(64, size)),
                                                                   &std::free);

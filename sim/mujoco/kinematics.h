@@ -64,9 +64,9 @@ SIM_HD void body_poses(const G& g, const M& m, const W& w) {
 template <class G, class M, class W>
 SIM_HD void centres_of_mass(const G& g, const M& m, const W& w) {
   using Real = typename M::Real;
-  const Real* ipos = m.body_ipos.of(w.index);
-  const Real* mass = m.body_mass.of(w.index);
-  const Real* treemass = m.body_subtreemass.of(w.index);
+  const auto ipos = m.body_ipos.of(w.index);
+  const auto mass = m.body_mass.of(w.index);
+  const auto treemass = m.body_subtreemass.of(w.index);
   g.for_each(m.nbody, [&](int b) {
     const Vec3<Real> centre = load3(w.xpos() + 3 * b) + rotate(load4(w.xquat() + 4 * b), load3(ipos + 3 * b));
     store3(w.xipos() + 3 * b, centre);
@@ -75,7 +75,7 @@ SIM_HD void centres_of_mass(const G& g, const M& m, const W& w) {
 #pragma unroll 1
   for (int r = 0; r < m.nroot; ++r) {
     const int root = m.root_bodyid[r], n = m.root_end[r] - root;
-    if (n == 1 || treemass[root] < kTiny<Real>()) continue;
+    if (n == 1 || all(treemass[root] < kTiny<Real>())) continue;
     const Vec3<Real> moment =
         g.template reduce<Vec3<Real>>(n, [&](int i) { return mass[root + i] * load3(w.xipos() + 3 * (root + i)); });
     g.once([&] { store3(w.root_com() + 3 * root, (Real(1) / treemass[root]) * moment); });

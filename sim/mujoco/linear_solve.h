@@ -12,26 +12,28 @@
 
 namespace hotloop {
 
-// Factors the n x n matrix at a (row stride `stride`, upper triangle read and overwritten) as U' D U and solves for x.
+// Solves for x, whose place holds the right side: a = L' D L from the last row up, as MuJoCo factors M, so that dofs on
+// different branches of the tree stay apart. a: n rows of N elements, of which the lower triangle is read and
+// overwritten, the rest up to the next multiple of 8 must be numbers.
 template <int N, class Real>
-SIM_HD void factor_and_solve(int n, int stride, Real* a, Real* x) {
+SIM_HD void factor_and_solve(int n, Real* a, Real* x) {
+  static_assert(N % 8 == 0);
   Real inverse[N];
-  for (int k = 0; k < n; ++k) {
-    Real* pivot = a + k * stride;
+  for (int k = n - 1; k >= 0; --k) {
+    const Real* pivot = a + k * N;
     inverse[k] = Real(1) / pivot[k];
-    for (int i = k + 1; i < n; ++i) {
+    for (int i = 0; i < k; ++i) {
+      if (all(pivot[i] == Real(0))) continue;
       const Real factor = pivot[i] * inverse[k];
-      if (factor == Real(0)) continue;
-      Real* target = a + i * stride;
-      for (int j = i; j < n; ++j) target[j] -= factor * pivot[j];
+      add_scaled<8>(a + i * N, pivot, -factor, i + 1);
       x[i] -= factor * x[k];
     }
   }
-  for (int k = n - 1; k >= 0; --k) {
-    const Real* pivot = a + k * stride;
-    Real sum = x[k];
-    for (int j = k + 1; j < n; ++j) sum -= pivot[j] * x[j];
-    x[k] = sum * inverse[k];
+  for (int i = 0; i < n; ++i) {
+    Real sum = x[i];
+    for (int j = 0; j < i; ++j)
+      if (!all(a[i * N + j] == Real(0))) sum -= a[i * N + j] * x[j];
+    x[i] = sum * inverse[i];
   }
 }
 
@@ -160,13 +162,14 @@ __device__ __forceinline__ void solve(const DeviceGroup<L>& g, int n, Real* matr
 // rows: shared memory for the row buffer; matrix: n x stride elements where N > 64 on the GPU (else unused).
 template <int N, int L, class Real, class Row>
 SIM_HD void solve(const SerialGroup<L>&, int n, Real*, int, Real*, Row row, Real* x) {
-  Real a[N * N];
+  alignas(32) Real a[N * N];
   for (int i = 0; i < n; ++i) {
+    for (int j = n / 8 * 8; j < (n + 7) / 8 * 8; ++j) a[i * N + j] = 0;
     Real right = 0;
     row(i, a + i * N, right);
     x[i] = right;
   }
-  factor_and_solve<N>(n, N, a, x);
+  factor_and_solve<N>(n, a, x);
 }
 
 // out = the inverse of the n x n matrix at a; rows of both have `stride` elements and are 16-byte aligned. rows: the

@@ -30,7 +30,7 @@ class ModelBatch {
   const LoadedModel& model() const { return *model_; }
   std::int64_t num_worlds() const { return num_worlds_; }
   Device device() const { return device_; }
-  Model<float> device_model() const { return memory_.view(); }
+  Model<float> device_model() const { return fields_.view(); }
   // Bytes of working memory (shared memory on the GPU) and of state in global memory that a world takes.
   std::size_t working_bytes() const;
   WorldFields& fields() { return fields_; }

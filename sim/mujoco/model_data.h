@@ -46,6 +46,32 @@ void finish_tables(ModelData& data);
 // Fills pgs_orders, after max_edges is known (model_tables.cpp). Called by finish_sizes.
 void fill_sweep_orders(ModelData& data);
 
+// Options in another precision.
+template <class From, class Real>
+void convert_options(const ModelOptions<From>& from, ModelOptions<Real>& to) {
+  to.integrator = from.integrator;
+  to.solver = from.solver;
+  to.iterations = from.iterations;
+  to.ls_iterations = from.ls_iterations;
+  to.has_contacts = from.has_contacts;
+  to.has_limits = from.has_limits;
+  to.has_friction = from.has_friction;
+  to.has_springs = from.has_springs;
+  to.has_dampers = from.has_dampers;
+  to.has_warmstart = from.has_warmstart;
+  to.has_actuation = from.has_actuation;
+  to.clamps_ctrl = from.clamps_ctrl;
+  to.safe_ref = from.safe_ref;
+  to.implicit_damping = from.implicit_damping;
+  to.timestep = static_cast<Real>(from.timestep);
+  to.density = static_cast<Real>(from.density);
+  to.viscosity = static_cast<Real>(from.viscosity);
+  to.tolerance = static_cast<Real>(from.tolerance);
+  to.impratio = static_cast<Real>(from.impratio);
+  to.meaninertia = static_cast<Real>(from.meaninertia);
+  for (int i = 0; i < 3; ++i) to.wind[i] = static_cast<Real>(from.wind[i]);
+}
+
 // A Model<Real> on a device: owns the arrays that its pointers name.
 template <class Real>
 class ModelMemory {

@@ -55,37 +55,12 @@ void pack(const ModelData& data, Packer& to, const std::byte* base, Model<Real>&
 #undef HOTLOOP_PACK
 }
 
-template <class Real>
-void convert(const ModelOptions<double>& from, ModelOptions<Real>& to) {
-  to.integrator = from.integrator;
-  to.solver = from.solver;
-  to.iterations = from.iterations;
-  to.ls_iterations = from.ls_iterations;
-  to.has_contacts = from.has_contacts;
-  to.has_limits = from.has_limits;
-  to.has_friction = from.has_friction;
-  to.has_springs = from.has_springs;
-  to.has_dampers = from.has_dampers;
-  to.has_warmstart = from.has_warmstart;
-  to.has_actuation = from.has_actuation;
-  to.clamps_ctrl = from.clamps_ctrl;
-  to.safe_ref = from.safe_ref;
-  to.implicit_damping = from.implicit_damping;
-  to.timestep = static_cast<Real>(from.timestep);
-  to.density = static_cast<Real>(from.density);
-  to.viscosity = static_cast<Real>(from.viscosity);
-  to.tolerance = static_cast<Real>(from.tolerance);
-  to.impratio = static_cast<Real>(from.impratio);
-  to.meaninertia = static_cast<Real>(from.meaninertia);
-  for (int i = 0; i < 3; ++i) to.wind[i] = static_cast<Real>(from.wind[i]);
-}
-
 }  // namespace
 
 template <class Real>
 ModelMemory<Real>::ModelMemory(const ModelData& data, Device device) {
   static_cast<ModelSizes&>(view_) = data;
-  convert(data, static_cast<ModelOptions<Real>&>(view_));
+  convert_options(data, view_);
   Packer measure(nullptr);
   pack(data, measure, nullptr, view_);
   std::vector<std::byte> host(measure.used());

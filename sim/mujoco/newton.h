@@ -159,6 +159,36 @@ SIM_HD void add_block(const M& m, const W& w, int b, int i, typename M::Real* h,
   each_in_row<N>(row + 2 * m.row, m.row, [&](int j, Real value) { h[j] += t2 * value; });
 }
 
+// Adds J' W J of one active block to the lower triangle of the Hessian (rows of N elements), and its forces to `right`.
+template <int N, class M, class W>
+SIM_HD void add_to_system(const M& m, const W& w, int b, typename M::Real* h, typename M::Real* right) {
+  using Real = typename M::Real;
+  const Real D = w.block_D()[b];
+  const Real* f = w.block_force() + 3 * b;
+  const int active = w.block_state()[b];
+  const Real* row0 = w.J() + index_of(w, b) * m.row;
+  const bool pyramid = kind_of(w, b) == BlockKind::pyramid;
+  const auto weight = [&](int bit) { return (active >> bit & 1) != 0 ? D : Real(0); };
+  const Real d0 = weight(0), d1 = weight(1), d2 = weight(2), d3 = weight(3);
+  const Real w00 = pyramid ? d0 + d1 + d2 + d3 : d0, w01 = d0 - d1, w02 = d2 - d3, w11 = d0 + d1, w22 = d2 + d3;
+  for (int i = 0; i < m.nv; ++i) {
+    const Real j0 = row0[i];
+    Real* target = h + i * N;
+    if (!pyramid) {
+      right[i] += f[0] * j0;
+      if (j0 != Real(0)) add_scaled<4>(target, row0, w00 * j0, i + 1);
+      continue;
+    }
+    const Real *row1 = row0 + m.row, *row2 = row1 + m.row;
+    const Real j1 = row1[i], j2 = row2[i];
+    if (j0 == Real(0) && j1 == Real(0) && j2 == Real(0)) continue;
+    right[i] += f[0] * j0 + f[1] * j1 + f[2] * j2;
+    add_scaled<4>(target, row0, w00 * j0 + w01 * j1 + w02 * j2, i + 1);
+    add_scaled<4>(target, row1, w01 * j0 + w11 * j1, i + 1);
+    add_scaled<4>(target, row2, w02 * j0 + w22 * j2, i + 1);
+  }
+}
+
 // Row i of the Hessian M + J' W J into h, and minus the gradient into right.
 template <int N, class M, class W>
 SIM_HD void hessian_row(const M& m, const W& w, int i, typename M::Real* h, typename M::Real& right) {
@@ -190,7 +220,12 @@ SIM_HD typename M::Real cost_scale(const G& g, const M& m, const W& w) {
 // out = M vector
 template <class G, class M, class W, class Real>
 SIM_HD void mass_product(const G& g, const M& m, const W& w, const Real* vector, Real* out) {
-  g.for_each(m.nv, [&](int i) { out[i] = dot_row(w.M() + i * m.row, vector, m.nv); });
+  if constexpr (G::kSerial) {  // M is symmetric: row by row into all of `out` at once
+    for (int i = 0; i < m.row; ++i) out[i] = 0;
+    for (int j = 0; j < m.nv; ++j) add_scaled<4>(out, w.M() + j * m.row, vector[j], m.row);
+  } else {
+    g.for_each(m.nv, [&](int i) { out[i] = dot_row(w.M() + i * m.row, vector, m.nv); });
+  }
 }
 
 template <class Real>
@@ -257,14 +292,38 @@ SIM_HD void constraint_forces(const G& g, const M& m, const W& w) {
   });
 }
 
+// w.search() = the Newton direction.
+template <int N, class G, class M, class W>
+SIM_HD void newton_direction(const G& g, const M& m, const W& w) {
+  using Real = typename M::Real;
+  solve<N>(
+      g, m.nv, w.H(), m.row + 4, w.solve_rows(),
+      [&](int i, Real* h, Real& right) { hessian_row<N>(m, w, i, h, right); }, w.search());
+}
+
+// On the CPU: block by block instead of row by row, the lower triangle only, and no work for what is zero.
+template <int N, int L, class M, class W>
+SIM_HD void newton_direction(const SerialGroup<L>&, const M& m, const W& w) {
+  using Real = typename M::Real;
+  alignas(32) Real h[N * N];
+  Real* right = w.search();
+  for (int i = 0; i < m.nv; ++i) {
+    for (int j = 0; j < m.row; ++j) h[i * N + j] = w.M()[i * m.row + j];
+    for (int j = m.row; j < (m.nv + 7) / 8 * 8; ++j) h[i * N + j] = 0;
+    h[i * N + i] += w.dof_stiff()[i];
+    right[i] = w.qfrc_smooth()[i] - w.Ma()[i] + w.dof_force()[i];
+  }
+  for (int b = first_row_block(m); b < w.counts()[kBlocks]; ++b)
+    if (!is_dof_block(kind_of(w, b)) && w.block_state()[b] != 0) add_to_system<N>(m, w, b, h, right);
+  factor_and_solve<N>(m.nv, h, right);
+}
+
 // One Newton step: direction, line search, and the move along it. Returns the step; fall: by how much the cost without
 // the blocks' part falls.
 template <int N, class G, class M, class W>
 SIM_HD LineStep<typename M::Real> newton_step(const G& g, const M& m, const W& w, typename M::Real& fall) {
   using Real = typename M::Real;
-  solve<N>(
-      g, m.nv, w.H(), m.row + 4, w.solve_rows(),
-      [&](int i, Real* h, Real& right) { hessian_row<N>(m, w, i, h, right); }, w.search());
+  newton_direction<N>(g, m, w);
   add_products(g, m, w, w.search(), w.block_dir(), false);
   mass_product(g, m, w, w.search(), w.Mv());
   const Vec2<Real> sums = g.template reduce<Vec2<Real>>(m.nv, [&](int i) {

@@ -5,7 +5,7 @@
 namespace hotloop {
 
 template <class Real>
-struct alignas(16) Quad {
+struct alignas(alignof(Real) < 16 ? 16 : alignof(Real)) Quad {
   Real v[4];
 };
 
@@ -44,6 +44,13 @@ SIM_HD Real dot_row(const Real* row, const Real* vector, int n) {
   }
   for (int j = 4 * k; j < n; ++j) sum += row[j] * vector[j];
   return sum + other;
+}
+
+// target[0, n) += factor * source[0, n), n rounded up to whole steps of K elements: vectors on the CPU.
+template <int K, class Real>
+SIM_HD void add_scaled(Real* __restrict__ target, const Real* __restrict__ source, Real factor, int n) {
+  for (int j = 0; j < n; j += K)
+    for (int k = 0; k < K; ++k) target[j + k] += factor * source[j + k];
 }
 
 }  // namespace hotloop

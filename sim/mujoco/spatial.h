@@ -114,6 +114,8 @@ template <class Real>
 SIM_HD Real minimum(Real a, Real b) {
   return a < b ? a : b;
 }
+// A condition on numbers of the model; of packs of worlds (pack.h) it must hold for all.
+SIM_HD constexpr bool all(bool condition) { return condition; }
 // MuJoCo's mjMINVAL: what is shorter counts as zero.
 template <class Real>
 SIM_HD constexpr Real kTiny() {

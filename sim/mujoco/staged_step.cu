@@ -6,6 +6,7 @@
 #include "sim/core/launch.h"
 #include "sim/core/value.h"
 #include "sim/mujoco/model_kernel.h"
+#include "sim/mujoco/pgs_space.h"
 #include "sim/mujoco/specialize.h"
 
 namespace hotloop {
@@ -76,8 +77,10 @@ StagedStep::StagedStep(ModelBatch& batch) : batch_(batch), layout_(make_apart_la
   const ModelData& m = batch.model().data();
   worlds_ = Buffer<float>(batch.device(), static_cast<std::size_t>(batch.num_worlds()) * layout_.reals);
   if (!batch.device().is_cuda()) return;
-  const std::string code = special_kernel_code("#include \"sim/mujoco/model_part.h\"\n", special_source(m, layout_),
-                                               "ModelPartArgs", lanes_for(m.bound), m.row, 0);
+  shape_ = kernel_shape(batch.device(), lanes_for(m.bound), 0, false);
+  const std::string code =
+      special_kernel_code("#include \"sim/mujoco/model_part.h\"\n", special_source(m, layout_, batch.device_model()),
+                          "ModelPartArgs", m.row, shape_);
   kernel_ = SpecialKernel::get({code, m.path}, batch.device());
 }
 
@@ -93,7 +96,7 @@ void StagedStep::run(const Exec& exec, StepPart part, int stage) {
   if (part == kKinematics && stage == 0) exchange(true);
   const int bound = batch_.model().data().bound;
   if (kernel_ != nullptr)
-    kernel_->launch(exec, batch_.num_worlds(), lanes_for(bound), 0, args);
+    kernel_->launch(exec, batch_.num_worlds(), shape_, args);
   else if (bound == 16)
     run_model_part<16>(exec, batch_.num_worlds(), args);
   else if (bound == 32)

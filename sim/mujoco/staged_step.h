@@ -33,6 +33,7 @@ class StagedStep {
   WorldLayout layout_;
   Buffer<float> worlds_;  // [num_worlds][layout_.reals]
   std::shared_ptr<const SpecialKernel> kernel_;
+  KernelShape shape_{};
 };
 
 // "kinematics": what the part computes, for messages and benchmarks.

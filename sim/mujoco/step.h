@@ -56,7 +56,7 @@ SIM_HD void euler(const G& g, const M& m, const W& w) {
   if (m.implicit_damping) {
     // at the solution M qacc is the sum of all forces; PGS, which may stop before, has it in qfrc_constraint
     const bool sum = m.pgs;
-    const Real* damping = m.dof_damping.of(w.index);
+    const auto damping = m.dof_damping.of(w.index);
     solve<N>(
         g, m.nv, w.H(), m.row + 4, w.solve_rows(),
         [&](int i, Real* h, Real& right) {
@@ -129,22 +129,32 @@ SIM_HD int stages_of(const M& m) {
   return m.rk4 ? 4 : 1;
 }
 
-// Integrates after evaluation `stage` of a step. A world whose state is no longer finite (or beyond 1e10, MuJoCo's
-// bound) sets kNonfinite.
+// Moves on after evaluation `stage` of a step; whether that ends the step.
 template <int N, class G, class M, class W>
-SIM_HD void integrate(const G& g, const M& m, const W& w, int stage) {
-  using Real = typename M::Real;
+SIM_HD bool advance(const G& g, const M& m, const W& w, int stage) {
   if (m.rk4) {
     runge_kutta_stage(g, m, w, stage);
-    if (stage < 3) return;
-  } else {
-    euler<N>(g, m, w);
+    return stage == 3;
   }
+  euler<N>(g, m, w);
+  return true;
+}
+
+// A world whose state is no longer finite (or beyond 1e10, MuJoCo's bound) sets kNonfinite.
+template <class G, class M, class W>
+SIM_HD void check_state(const G& g, const M& m, const W& w) {
+  using Real = typename M::Real;
   const bool bad = g.any(m.nq, [&](int i) {
     return !(absolute(w.qpos()[i]) < Real(1e10)) || (i < m.nv && !(absolute(w.qvel()[i]) < Real(1e10))) ||
            (i < m.nv && !(absolute(w.qacc()[i]) < Real(1e10)));
   });
   if (bad) g.once([&] { w.counts()[kStatus] |= kNonfinite; });
+}
+
+// Integrates after evaluation `stage` of a step.
+template <int N, class G, class M, class W>
+SIM_HD void integrate(const G& g, const M& m, const W& w, int stage) {
+  if (advance<N>(g, m, w, stage)) check_state(g, m, w);
 }
 
 // One step of m.timestep. forces: as for forward, of the step's last evaluation.

@@ -81,7 +81,7 @@ template <class M, class W>
 SIM_HD Vec6<typename M::Real> fluid_force(const M& m, const W& w, int b) {
   using Real = typename M::Real;
   const Real mass = m.body_mass.of(w.index)[b];
-  if (b == 0 || mass < kTiny<Real>()) return zero6<Real>();
+  if (b == 0 || all(mass < kTiny<Real>())) return zero6<Real>();
   const Vec3<Real> i = load3(m.body_inertia.of(w.index) + 3 * b);
   const auto edge = [&](Real sum) { return square_root(maximum(kTiny<Real>(), sum) / mass * Real(6)); };
   const Vec3<Real> box{edge(i.y + i.z - i.x), edge(i.x + i.z - i.y), edge(i.x + i.y - i.z)};
@@ -92,12 +92,12 @@ SIM_HD Vec6<typename M::Real> fluid_force(const M& m, const W& w, int b) {
   const Vec3<Real> wind{m.wind[0], m.wind[1], m.wind[2]};
   const Vec3<Real> slip = transposed_times(frame, v.lin + cross(v.rot, arm) - wind);
   Vec3<Real> torque{Real(0), Real(0), Real(0)}, force = torque;
-  if (m.viscosity > Real(0)) {
+  if (all(m.viscosity > Real(0))) {
     const Real diameter = (box.x + box.y + box.z) / Real(3);
     torque = (-Real(kPi) * diameter * diameter * diameter * m.viscosity) * turn;
     force = (Real(-3 * kPi) * diameter * m.viscosity) * slip;
   }
-  if (m.density > Real(0)) {
+  if (all(m.density > Real(0))) {
     const Real xx = box.x * box.x, yy = box.y * box.y, zz = box.z * box.z;
     const Real drag = Real(0.5) * m.density, spin = m.density / Real(64);
     force = force - Vec3<Real>{drag * box.y * box.z * absolute(slip.x) * slip.x,
@@ -117,7 +117,7 @@ SIM_HD void joint_spring(const M& m, const W& w, int j) {
   const Real k = m.jnt_stiffness.of(w.index)[j];
   const auto type = static_cast<JointType>(m.jnt_type[j]);
   const Real* qpos = w.qpos() + m.jnt_qposadr[j];
-  const Real* rest = m.qpos_spring + m.jnt_qposadr[j];
+  auto rest = m.qpos_spring + m.jnt_qposadr[j];
   Real* out = w.qfrc_passive() + m.jnt_dofadr[j];
   if (type == JointType::hinge || type == JointType::slide) {
     out[0] = -k * (qpos[0] - rest[0]);
@@ -145,8 +145,7 @@ SIM_HD typename M::Real tendon_force(const M& m, const W& w, int t) {
   for (int k = m.tendon_adr[t]; k < m.tendon_adr[t] + m.tendon_num[t]; ++k)
     speed += m.wrap_coef[k] * w.qvel()[m.wrap_dofid[k]];
   const Real len = w.ten_length()[t];
-  const Real low = m.tendon_lengthspring[2 * t], high = m.tendon_lengthspring[2 * t + 1];
-  const Real stretch = len > high ? high - len : (len < low ? low - len : Real(0));
+  const Real stretch = clamp(len, m.tendon_lengthspring[2 * t], m.tendon_lengthspring[2 * t + 1]) - len;
   Real force = m.has_springs ? m.tendon_stiffness.of(w.index)[t] * stretch : Real(0);
   if (m.has_dampers) force -= m.tendon_damping.of(w.index)[t] * speed;
   return force;
@@ -181,14 +180,14 @@ SIM_HD typename M::Real actuator_output(const M& m, const W& w, int u) {
   Real ctrl = w.ctrl()[u];
   if (m.clamps_ctrl && m.actuator_ctrllimited[u] != 0)
     ctrl = clamp(ctrl, m.actuator_ctrlrange[2 * u], m.actuator_ctrlrange[2 * u + 1]);
-  const Real* gain = m.actuator_gainprm.of(w.index) + 3 * u;
-  const Real* bias = m.actuator_biasprm.of(w.index) + 3 * u;
+  const auto gain = m.actuator_gainprm.of(w.index) + 3 * u;
+  const auto bias = m.actuator_biasprm.of(w.index) + 3 * u;
   Real force = gain[0] * ctrl;
   if (m.has_affine) {
     Real len = 0, speed = 0;
     const int id = m.actuator_trnid[u];
     const auto kind = static_cast<Transmission>(m.actuator_trntype[u]);
-    const Real* gear = m.actuator_gear + 6 * u;
+    const auto gear = m.actuator_gear + 6 * u;
     if (kind == Transmission::joint) len = gear[0] * w.qpos()[m.jnt_qposadr[id]];
     if (kind == Transmission::tendon) len = gear[0] * w.ten_length()[id];
     if (kind == Transmission::ball)

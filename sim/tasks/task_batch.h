@@ -5,6 +5,7 @@
 
 #include "sim/core/registry.h"
 #include "sim/core/thread_pool.h"
+#include "sim/mujoco/cpu_step.h"
 #include "sim/mujoco/special_kernel.h"
 #include "sim/mujoco/specialize.h"
 #include "sim/tasks/task_host.h"
@@ -32,7 +33,10 @@ class TaskBatch final : public Batch {
             static_cast<int>(spec_.obs_dim()),
             false} {
     if (!ranges_.empty()) randomize(fields_, ranges_, config.device, config.seed, stream(RngStream::model));
-    if (!config.device.is_cuda()) return;
+    if (!config.device.is_cuda()) {
+      packs_ = std::make_unique<PackStepper>(op_.model, op_.layout, T::kKeep, kTaskFlagBytes);
+      return;
+    }
     // PGS spends its time in small loops that end at different times
     shape_ = kernel_shape(config.device, kLanes, world_memory(), !model_->data().pgs);
     kernel_ = SpecialKernel::get(kernel_source(), config.device);
@@ -73,9 +77,27 @@ class TaskBatch final : public Batch {
       return;
     }
     const TaskOp<T> op = op_;
-    serial_worlds(exec, num_envs(), world_memory(), [&](std::int64_t world, std::byte* memory) {
-      op.template run<kBound>(SerialGroup<kLanes>{}, world, memory, op.model, op.layout);
-    });
+    // steps: packs of worlds first, then what remains, each alone
+    const std::int64_t packs = first ? 0 : num_envs() / kPackWorlds, alone = num_envs() - packs * kPackWorlds;
+    const auto work = [&](std::int64_t i, std::byte* memory) {
+      if (i < packs)
+        step_pack(op, i * kPackWorlds, memory);
+      else
+        op.template run<kBound>(CpuGroup{}, packs * kPackWorlds + i - packs, memory, op.model, op.layout);
+    };
+    serial_worlds(exec, packs + alone, packs_->bytes(), work, 1);
+  }
+  void step_pack(const TaskOp<T>& op, std::int64_t world, void* memory) const {
+    const CpuGroup g;
+    for (int k = 0; k < kPackWorlds; ++k) {
+      const World<float> w{static_cast<float*>(packs_->world_memory(memory, k)), op.layout,
+                           static_cast<int>(world) + k};
+      op.load(g, w, world + k);
+      w.counts()[kStatus] = 0;
+    }
+    packs_->template step<kBound>(memory, static_cast<int>(world), op.options.frame_skip, T::kForces);
+    for (int k = 0; k < kPackWorlds; ++k)
+      op.template run<kBound, true>(g, world + k, packs_->world_memory(memory, k), op.model, op.layout);
   }
 
   std::shared_ptr<const LoadedModel> model_;
@@ -83,8 +105,9 @@ class TaskBatch final : public Batch {
   std::vector<FieldRange> ranges_;
   WorldFields fields_;
   TaskOp<T> op_;
-  std::shared_ptr<const SpecialKernel> kernel_;
+  std::shared_ptr<const SpecialKernel> kernel_;  // on a GPU
   KernelShape shape_{};
+  std::unique_ptr<const PackStepper> packs_;  // on the CPU
 };
 
 template <class T>

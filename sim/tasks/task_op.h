@@ -30,8 +30,9 @@ struct TaskOp {
   int obs_dim;
   bool first;  // reset of the whole batch instead of a step
 
-  // m, at: `model` and `layout`, or the same specialised to constants. N: bound on the dofs.
-  template <int N, class G, class M, class Layout>
+  // m, at: `model` and `layout`, or the same specialised to constants. N: bound on the dofs. Stepped: the physics of
+  // the step are done, in this working set (PackStepper).
+  template <int N, bool Stepped = false, class G, class M, class Layout>
   SIM_HD void run(const G& g, std::int64_t world, void* bytes, const M& m, const Layout& at) const {
     const World<float, Layout> w{static_cast<float*>(bytes), at, static_cast<int>(world)};
     int* ended = static_cast<int*>(bytes) + at.reals;
@@ -40,15 +41,16 @@ struct TaskOp {
       g.once([&] { view.open(world); });
       start(g, m, w, world);
     } else {
-      load(g, w, world, memory);
+      if constexpr (!Stepped) load(g, w, world);
+      load_memory(world, memory);
     }
-    g.once([&] { w.counts()[kStatus] = 0; });
+    if constexpr (!Stepped) g.once([&] { w.counts()[kStatus] = 0; });
     const int stages = stages_of(m), last = options.frame_skip * stages - 1;
-    bool fresh = first;
+    bool fresh = first, stepped = Stepped;
 #pragma unroll 1
-    for (int k = 0;; ++k) {
+    for (int k = Stepped ? last : 0;; ++k) {
       if (!fresh) g.meet();  // every world takes these steps, only some start anew
-      forward<N>(g, m, w, T::kForces && (fresh || k == last));
+      if (!stepped) forward<N>(g, m, w, T::kForces && (fresh || k == last));
       bool finite = true;
       TaskResult<float> result = {0.0f, false};
       if (fresh) {
@@ -56,8 +58,9 @@ struct TaskOp {
         g.once([&] { w.counts()[kContacts] = 0; });
         T::begin(g, m, w, options, memory);
       } else {
-        integrate<N>(g, m, w, k % stages);
+        if (!stepped) integrate<N>(g, m, w, k % stages);
         if (k < last) continue;
+        stepped = false;
         float step_terms[T::kTerms];
         result = T::result(g, m, w, options, memory, step_terms);
         g.once([&] { add_terms<T::kTerms>(terms, world, step_terms); });
@@ -75,7 +78,7 @@ struct TaskOp {
   }
 
   template <class G, class W>
-  SIM_HD void load(const G& g, const W& w, std::int64_t world, Memory& memory) const {
+  SIM_HD void load(const G& g, const W& w, std::int64_t world) const {
     const float* state = states + world * kWords;
     g.for_each(T::kNq, [&](int i) { w.qpos()[i] = state[i]; });
     g.for_each(T::kNv, [&](int i) {
@@ -84,7 +87,9 @@ struct TaskOp {
     });
     const float* action = static_cast<const float*>(io.action) + world * T::kNu;
     g.for_each(T::kNu, [&](int i) { w.ctrl()[i] = action[i]; });
-    if constexpr (kMemoryWords > 0) memcpy(&memory, state + T::kNq + 2 * T::kNv, sizeof memory);
+  }
+  SIM_HD void load_memory(std::int64_t world, Memory& memory) const {
+    if constexpr (kMemoryWords > 0) memcpy(&memory, states + world * kWords + T::kNq + 2 * T::kNv, sizeof memory);
   }
   template <class G, class W>
   SIM_HD void store(const G& g, const W& w, std::int64_t world, const Memory& memory) const {
