@@ -85,6 +85,8 @@ class TaskBatch final : public Batch {
   TaskOp<T> op_;
   std::shared_ptr<const SpecialKernel> kernel_;
   KernelShape shape_{};
+  template <class>
+  friend class TaskOnLanes;  // tests/lanes: the operation as a kernel runs it, without a GPU
 };
 
 template <class T>
