@@ -108,6 +108,8 @@ class TaskBatch final : public Batch {
   std::shared_ptr<const SpecialKernel> kernel_;  // on a GPU
   KernelShape shape_{};
   std::unique_ptr<const PackStepper> packs_;  // on the CPU
+  template <class>
+  friend class TaskOnLanes;  // tests/lanes: the operation as a kernel runs it, without a GPU
 };
 
 template <class T>
