@@ -58,11 +58,13 @@ def step_text(value, _=None):
 
 def draw_panel(axes, task, column, runs, color):
     curves = [series(run, column) for run in runs]
+    width = 1 if column.startswith("eval/") else max(1, max(len(x) for x, _ in curves) // 40)
+    curves = [(x, smoothed(y, width)) for x, y in curves]
+    for x, y in curves:
+        axes.plot(x, y, color=color, linewidth=0.7, alpha=0.35)
     steps = curves[0][0]
-    width = 1 if column.startswith("eval/") else max(1, len(steps) // 40)
-    values = np.array([np.interp(steps, x, smoothed(y, width)) for x, y in curves])
-    for run in values:
-        axes.plot(steps, run, color=color, linewidth=0.7, alpha=0.35)
+    steps = steps[steps <= min(x[-1] for x, _ in curves)]  # runs may have been stopped at different times
+    values = np.array([np.interp(steps, x, y) for x, y in curves])
     axes.fill_between(steps, values.min(axis=0), values.max(axis=0), color=color, alpha=0.14, linewidth=0)
     axes.plot(steps, np.median(values, axis=0), color=color, linewidth=2.0)
     if column.endswith("episodic_return") and task in SOLVED:
@@ -70,9 +72,9 @@ def draw_panel(axes, task, column, runs, color):
         axes.annotate(f"solved at {SOLVED[task]}", (1, SOLVED[task]), xycoords=("axes fraction", "data"), fontsize=8,
                       xytext=(-4, -4), textcoords="offset points", ha="right", va="top", color=MUTED)
     axes.set_title(task, loc="left", fontsize=11, fontweight="bold", color=INK, pad=20)
-    axes.text(0, 1.035, f"{TITLES.get(column, column)}, {len(runs)} seeds", transform=axes.transAxes, fontsize=9,
+    axes.text(0, 1.035, f"{TITLES.get(column, column)}, {len(runs)} seed{'s' if len(runs) > 1 else ''}", transform=axes.transAxes, fontsize=9,
               color=MUTED)
-    axes.set_xlim(0, steps[-1])
+    axes.set_xlim(0, max(x[-1] for x, _ in curves))
     axes.margins(y=0.06)
     axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
     axes.xaxis.set_major_formatter(step_text)

@@ -1,5 +1,5 @@
-// One number of every constraint, held where it is used: index i in [0, 2 L) on lane i % L of a group of L lanes, in a
-// register on the GPU, in an array on the CPU.
+// One number of every constraint, held where it is used: on the GPU index i in [0, 2 L) in a register of lane i % L of
+// a group of L lanes, on the CPU in an array that has room for as many as the largest group's.
 #pragma once
 #include "sim/core/group.h"
 
@@ -8,9 +8,11 @@ namespace hotloop {
 template <class G, class T>
 struct LaneValues;
 
+inline constexpr int kMostLaneValues = 64;
+
 template <int L, class T>
 struct LaneValues<SerialGroup<L>, T> {
-  T values[2 * L] = {};
+  T values[kMostLaneValues] = {};
   SIM_HD T get(int i) const { return values[i]; }
   SIM_HD void set(int i, T value) { values[i] = value; }
 };

@@ -44,6 +44,13 @@ struct UniformOp {
   }
 };
 
+// A kernel made for the model is instantiated with just its number of dofs; where that keeps matrices in registers
+// (linear_solve.h), they need no memory.
+ModelSizes kernel_sizes(ModelSizes sizes, bool specialised) {
+  if (specialised) sizes.bound = sizes.row;
+  return sizes;
+}
+
 }  // namespace
 
 ModelBatch::ModelBatch(std::shared_ptr<const LoadedModel> model, std::int64_t num_worlds, Device device,
@@ -53,7 +60,7 @@ ModelBatch::ModelBatch(std::shared_ptr<const LoadedModel> model, std::int64_t nu
       device_(device),
       memory_(model_->data(), device),
       fields_(model_->data(), memory_.view(), num_worlds, device, per_world),
-      layout_(make_layout(model_->data(), 0)) {
+      layout_(make_layout(kernel_sizes(model_->data(), specialised && device.is_cuda()), 0)) {
   state_ = Buffer<float>(device, static_cast<std::size_t>(num_worlds) * state_bytes() / sizeof(float));
   if (specialised && device.is_cuda()) {
     shape_ = kernel_shape(device, lanes_for(data().bound), working_bytes(), lanes_for(data().bound) < 32);

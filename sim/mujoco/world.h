@@ -38,54 +38,54 @@ constexpr int dof_words(int nv) { return (nv + 31) / 32; }
 
 // X(name, elements, first part, last part, Keep bits that hold it until kFinish). dof_vel and dof_acc: spatial velocity
 // and bias acceleration of the chain up to and including the dof; the body's cvel is that of its last dof.
-#define HOTLOOP_WORLD_REALS(X)                                                                               \
-  X(qpos, s.nq, kKinematics, kFinish, 0)                                                                     \
-  X(qvel, s.nv, kKinematics, kFinish, 0)                                                                     \
-  X(ctrl, s.nu, kKinematics, kFinish, 0)                                                                     \
-  X(qacc_warmstart, s.nv, kKinematics, kFinish, 0)                                                           \
-  X(rk_qpos, s.rk4 ? s.nq : 0, kKinematics, kFinish, 0)                                                      \
-  X(rk_qvel, s.rk4 ? s.nv : 0, kKinematics, kFinish, 0)                                                      \
-  X(rk_dqpos, s.rk4 ? s.nv : 0, kKinematics, kFinish, 0)                                                     \
-  X(rk_dqvel, s.rk4 ? s.nv : 0, kKinematics, kFinish, 0)                                                     \
-  X(rk_stage, s.rk4 ? s.nv : 0, kKinematics, kFinish, 0)                                                     \
-  X(xpos, 3 * s.nbody, kKinematics, kCollision, kKeepPose | kKeepPosition)                                   \
-  X(xquat, 4 * s.nbody, kKinematics, kVelocity, kKeepPose)                                                   \
-  X(xipos, 3 * s.nbody, kKinematics, kVelocity, kKeepCom)                                                    \
-  X(root_com, 3 * s.nbody, kKinematics, kConstraint, kKeepCom | kKeepContact)                                \
-  X(cinert, 10 * s.nbody, kKinematics, kInertia, kKeepInertia)                                               \
-  X(cdof, 6 * s.nv, kKinematics, kConstraint, kKeepVelocity)                                                 \
-  X(ten_length, s.ntendon, kKinematics, kConstraint, 0)                                                      \
-  X(xanchor, 3 * s.njnt, kKinematics, kKinematics, 0)                                                        \
-  X(xaxis, 3 * s.njnt, kKinematics, kKinematics, 0)                                                          \
-  X(geom_xpos, 3 * s.ngeom, kKinematics, kCollision, kKeepGeoms)                                             \
-  X(geom_xquat, 4 * s.ngeom, kKinematics, kCollision, kKeepGeoms)                                            \
-  X(contact, kContactStride* s.max_contacts, kCollision, kConstraint, kKeepContact)                          \
-  X(qfrc_actuator, s.nv, kVelocity, kVelocity, kKeepForce)                                                   \
-  X(qfrc_passive, s.nv, kVelocity, kVelocity, kKeepForce)                                                    \
-  X(qfrc_bias, s.nv, kVelocity, kVelocity, kKeepForce)                                                       \
-  X(qfrc_smooth, s.nv, kVelocity, kIntegrate, 0)                                                             \
-  X(dof_vel, 6 * s.nv, kVelocity, kConstraint, kKeepVelocity)                                                \
-  X(dof_acc, 6 * s.nv, kVelocity, kVelocity, 0)                                                              \
-  X(cfrc, 6 * s.nbody, kVelocity, kVelocity, 0)                                                              \
-  X(cfluid, s.has_fluid ? 6 * s.nbody : 0, kVelocity, kVelocity, 0)                                          \
-  X(ten_velocity, s.ntendon, kVelocity, kVelocity, 0)                                                        \
-  X(actuator_force, s.nu, kVelocity, kVelocity, 0)                                                           \
-  X(M, s.nv* s.row, kInertia, kIntegrate, 0)                                                                 \
-  X(crb, 10 * s.nbody, kVelocity, kInertia, 0)                                                               \
-  X(J, s.max_rows* s.row, kConstraint, kSolve, 0)                                                            \
-  X(block_D, s.max_blocks, kConstraint, kSolve, 0)                                                           \
-  X(block_res, 3 * s.max_blocks, kConstraint, kSolve, 0)                                                     \
-  X(block_dir, 3 * s.max_blocks, kConstraint, kSolve, 0)                                                     \
-  X(block_force, 3 * s.max_blocks, kSolve, kSolve, kKeepContact)                                             \
-  X(dof_force, s.pgs ? 0 : s.nv, kSolve, kSolve, 0)                                                          \
-  X(dof_stiff, s.pgs ? 0 : s.nv, kSolve, kSolve, 0)                                                          \
-  X(qacc, s.nv, kSolve, kIntegrate, kKeepForce)                                                              \
-  X(qfrc_constraint, s.nv, kSolve, kIntegrate, kKeepForce)                                                   \
-  X(Ma, s.pgs ? 0 : s.nv, kSolve, kSolve, 0)                                                                 \
-  X(Mv, s.pgs ? 0 : s.nv, kSolve, kSolve, 0)                                                                 \
-  X(search, s.row, kSolve, kIntegrate, 0)                                                                    \
-  X(solve_rows, s.pgs&& s.rk4 ? 0 : 4 * (s.bound + 4), kSolve, kIntegrate, 0)                                \
-  X(H, s.pgs&& s.rk4 ? 0 : s.nv > 64 ? s.nv * (s.row + 4) : s.pgs ? s.nv * s.row : 0, kSolve, kIntegrate, 0) \
+#define HOTLOOP_WORLD_REALS(X)                                                                                  \
+  X(qpos, s.nq, kKinematics, kFinish, 0)                                                                        \
+  X(qvel, s.nv, kKinematics, kFinish, 0)                                                                        \
+  X(ctrl, s.nu, kKinematics, kFinish, 0)                                                                        \
+  X(qacc_warmstart, s.nv, kKinematics, kFinish, 0)                                                              \
+  X(rk_qpos, s.rk4 ? s.nq : 0, kKinematics, kFinish, 0)                                                         \
+  X(rk_qvel, s.rk4 ? s.nv : 0, kKinematics, kFinish, 0)                                                         \
+  X(rk_dqpos, s.rk4 ? s.nv : 0, kKinematics, kFinish, 0)                                                        \
+  X(rk_dqvel, s.rk4 ? s.nv : 0, kKinematics, kFinish, 0)                                                        \
+  X(rk_stage, s.rk4 ? s.nv : 0, kKinematics, kFinish, 0)                                                        \
+  X(xpos, 3 * s.nbody, kKinematics, kCollision, kKeepPose | kKeepPosition)                                      \
+  X(xquat, 4 * s.nbody, kKinematics, kVelocity, kKeepPose)                                                      \
+  X(xipos, 3 * s.nbody, kKinematics, kVelocity, kKeepCom)                                                       \
+  X(root_com, 3 * s.nbody, kKinematics, kConstraint, kKeepCom | kKeepContact)                                   \
+  X(cinert, 10 * s.nbody, kKinematics, kInertia, kKeepInertia)                                                  \
+  X(cdof, 6 * s.nv, kKinematics, kConstraint, kKeepVelocity)                                                    \
+  X(ten_length, s.ntendon, kKinematics, kConstraint, 0)                                                         \
+  X(xanchor, 3 * s.njnt, kKinematics, kKinematics, 0)                                                           \
+  X(xaxis, 3 * s.njnt, kKinematics, kKinematics, 0)                                                             \
+  X(geom_xpos, 3 * s.ngeom, kKinematics, kCollision, kKeepGeoms)                                                \
+  X(geom_xquat, 4 * s.ngeom, kKinematics, kCollision, kKeepGeoms)                                               \
+  X(contact, kContactStride* s.max_contacts, kCollision, kConstraint, kKeepContact)                             \
+  X(qfrc_actuator, s.nv, kVelocity, kVelocity, kKeepForce)                                                      \
+  X(qfrc_passive, s.nv, kVelocity, kVelocity, kKeepForce)                                                       \
+  X(qfrc_bias, s.nv, kVelocity, kVelocity, kKeepForce)                                                          \
+  X(qfrc_smooth, s.nv, kVelocity, kIntegrate, 0)                                                                \
+  X(dof_vel, 6 * s.nv, kVelocity, kConstraint, kKeepVelocity)                                                   \
+  X(dof_acc, 6 * s.nv, kVelocity, kVelocity, 0)                                                                 \
+  X(cfrc, 6 * s.nbody, kVelocity, kVelocity, 0)                                                                 \
+  X(cfluid, s.has_fluid ? 6 * s.nbody : 0, kVelocity, kVelocity, 0)                                             \
+  X(ten_velocity, s.ntendon, kVelocity, kVelocity, 0)                                                           \
+  X(actuator_force, s.nu, kVelocity, kVelocity, 0)                                                              \
+  X(M, s.nv* s.row, kInertia, kIntegrate, 0)                                                                    \
+  X(crb, 10 * s.nbody, kVelocity, kInertia, 0)                                                                  \
+  X(J, s.max_rows* s.row, kConstraint, kSolve, 0)                                                               \
+  X(block_D, s.max_blocks, kConstraint, kSolve, 0)                                                              \
+  X(block_res, 3 * s.max_blocks, kConstraint, kSolve, 0)                                                        \
+  X(block_dir, 3 * s.max_blocks, kConstraint, kSolve, 0)                                                        \
+  X(block_force, 3 * s.max_blocks, kSolve, kSolve, kKeepContact)                                                \
+  X(dof_force, s.pgs ? 0 : s.nv, kSolve, kSolve, 0)                                                             \
+  X(dof_stiff, s.pgs ? 0 : s.nv, kSolve, kSolve, 0)                                                             \
+  X(qacc, s.nv, kSolve, kIntegrate, kKeepForce)                                                                 \
+  X(qfrc_constraint, s.nv, kSolve, kIntegrate, kKeepForce)                                                      \
+  X(Ma, s.pgs ? 0 : s.nv, kSolve, kSolve, 0)                                                                    \
+  X(Mv, s.pgs ? 0 : s.nv, kSolve, kSolve, 0)                                                                    \
+  X(search, s.row, kSolve, kIntegrate, 0)                                                                       \
+  X(solve_rows, s.pgs&& s.rk4 ? 0 : 4 * (s.bound + 4), kSolve, kIntegrate, 0)                                   \
+  X(H, s.pgs&& s.rk4 ? 0 : s.bound > 64 ? s.nv * (s.row + 4) : s.pgs ? s.nv * s.row : 0, kSolve, kIntegrate, 0) \
   X(pgs_space, pgs_space_size(s), kSolve, kSolve, 0)
 
 #define HOTLOOP_WORLD_INTS(X)                                                     \

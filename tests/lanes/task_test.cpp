@@ -111,7 +111,7 @@ struct Differences {
 template <class T>
 void compare_task() {
   SCOPED_TRACE(T::kName);
-  const BatchConfig config{.num_envs = 3, .seed = 7, .max_episode_steps = kEpisode};
+  const BatchConfig config{.num_envs = 3, .seed = 7, .device = {}, .max_episode_steps = kEpisode};
   TaskOnLanes<T> one(config), lanes(config);
   RandomActions actions(one.batch().spec().action, config.num_envs, Device{}, 1);
   Differences found;

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "sim/mujoco/load.h"
+#include "sim/mujoco/pgs_space.h"
 #include "tests/mujoco/feature_models.h"
 #include "tests/mujoco/random_mjcf.h"
 #include "tests/mujoco/stepper.h"

@@ -206,8 +206,9 @@ TEST_F(ConfigFile, NamesFileAndLine) {
   EXPECT_EQ(refusal("hidden_sizes = [[64]]\n"), "c.toml:1: hidden_sizes = an array: must be an array of integers");
   EXPECT_EQ(refusal("seed = 1979-05-27\n"), "c.toml:1: seed = a date or time: must be a number");
   EXPECT_EQ(refusal("seed = inf\n"), "c.toml:1: seed = inf: must be an integer in [0, 9000000000000000000]");
-  EXPECT_EQ(refusal("seed = 1\n[train]\ngamma = 0.9\n"),
-            "c.toml:2: [train] is a table: keys stand at the top level, only options of the task in [env] and [randomize]");
+  EXPECT_EQ(
+      refusal("seed = 1\n[train]\ngamma = 0.9\n"),
+      "c.toml:2: [train] is a table: keys stand at the top level, only options of the task in [env] and [randomize]");
   EXPECT_EQ(refusal("tau = 0.9\ngae_lambda = 0.9\n"), "c.toml:1: tau and gae_lambda both set gae_lambda: keep one");
   EXPECT_TRUE(refusal("gamma = 0.9\ngamma = = 2\n").starts_with("c.toml:2: not valid TOML: "));
   EXPECT_TRUE(refusal(std::string("\0\xff\xfe\x01", 4)).starts_with("c.toml:1: not valid TOML: "));
