@@ -29,9 +29,10 @@ enum class PairKind : int {
   box_box,
 };
 
-// The most dofs of a model, and the bounds that the stages are instantiated with.
+// The most dofs of a model, and the bounds that the stages are instantiated with. A bound above 64 makes matrices lie
+// in memory (linear_solve.h), for which a world has room only if it has as many dofs.
 inline constexpr int kMaxDofs = 128;
-constexpr int dof_bound(int nv) { return nv <= 16 ? 16 : nv <= 32 ? 32 : kMaxDofs; }
+constexpr int dof_bound(int nv) { return nv <= 16 ? 16 : nv <= 32 ? 32 : nv <= 64 ? 64 : kMaxDofs; }
 // Lanes that work on a world: the next power of two >= nv, at most a warp.
 constexpr int lanes_for(int bound) { return bound < 32 ? bound : 32; }
 

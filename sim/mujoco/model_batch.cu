@@ -101,6 +101,8 @@ void ModelBatch::step(const Exec& exec, int steps) {
       return launch_model_step<16>(exec, num_worlds_, args);
     case 32:
       return launch_model_step<32>(exec, num_worlds_, args);
+    case 64:
+      return launch_model_step<64>(exec, num_worlds_, args);
     default:
       return launch_model_step<kMaxDofs>(exec, num_worlds_, args);
   }

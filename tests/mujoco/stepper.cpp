@@ -16,6 +16,7 @@ template <class F>
 void with_bound(int bound, F f) {
   if (bound == 16) return f(std::integral_constant<int, 16>{});
   if (bound == 32) return f(std::integral_constant<int, 32>{});
+  if (bound == 64) return f(std::integral_constant<int, 64>{});
   if (bound == kMaxDofs) return f(std::integral_constant<int, kMaxDofs>{});
   throw std::invalid_argument("no such bound");
 }
