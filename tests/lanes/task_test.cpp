@@ -111,7 +111,10 @@ struct Differences {
 template <class T>
 void compare_task() {
   SCOPED_TRACE(T::kName);
-  const BatchConfig config{.num_envs = 3, .seed = 7, .max_episode_steps = kEpisode};
+  BatchConfig config;
+  config.num_envs = 3;
+  config.seed = 7;
+  config.max_episode_steps = kEpisode;
   TaskOnLanes<T> one(config), lanes(config);
   RandomActions actions(one.batch().spec().action, config.num_envs, Device{}, 1);
   Differences found;
