@@ -77,6 +77,7 @@ TEST(LaneGroup, SumsAndQuestions) {
       const auto value = [&](int i) { return noise(group, i); };
       on_each_lane(g, out, g.template reduce<std::uint32_t>(n, value));
       on_each_lane(g, out + 32, g.sum(n, shared, value));
+      on_each_lane(g, out + 224, g.sum(n / 2, shared, value));
       const Vec2<float> two = g.template reduce<Vec2<float>>(n, [&](int i) {
         return Vec2<float>{1.0f * i, i % 3 * 1.0f};
       });

@@ -79,6 +79,7 @@ class TaskOnLanes {
 namespace {
 
 constexpr int kSteps = 30, kEpisode = 9;  // so that episodes end by time in the middle of them
+constexpr int kFew = 3;  // lanes take only every third step of large models: an episode's last is among them
 
 // Largest difference of two rows of n numbers, scaled by the largest (at least 1).
 double distance(const float* a, const float* b, std::int64_t n) {
@@ -111,14 +112,18 @@ struct Differences {
 template <class T>
 void compare_task() {
   SCOPED_TRACE(T::kName);
-  const BatchConfig config{.num_envs = 3, .seed = 7, .device = {}, .max_episode_steps = kEpisode};
+  BatchConfig config;
+  config.num_envs = 3;
+  config.seed = 7;
+  config.max_episode_steps = kEpisode;
   TaskOnLanes<T> one(config), lanes(config);
   RandomActions actions(one.batch().spec().action, config.num_envs, Device{}, 1);
   Differences found;
   for (int step = 0; step <= kSteps; ++step) {  // number 0 is the reset
     actions.fill(Exec{}, static_cast<std::uint64_t>(step), one.buffers().action.data());
     std::string bits;
-    for (int k = 0; k < 3; ++k) {
+    const bool looks = T::kNv <= 16 || step % kFew == 0;
+    for (int k = 0; k < 3 && looks; ++k) {
       lanes.take(one);
       const int warps = k == 1 ? 2 : 1;
       step == 0 ? lanes.reset_on_lanes(kLaneOrders[k], warps) : lanes.step_on_lanes(kLaneOrders[k], warps);
@@ -126,7 +131,7 @@ void compare_task() {
       ASSERT_EQ(lanes.bits() == bits, true) << "order " << k << ", step " << step;
     }
     step == 0 ? one.reset() : one.step();
-    found.add(one, lanes);
+    if (looks) found.add(one, lanes);
   }
   std::sort(found.observations.begin(), found.observations.end());
   std::sort(found.rewards.begin(), found.rewards.end());
