@@ -178,14 +178,14 @@ TEST(LaneModelStep, Solvers) {
   for (const FeatureModel& model : solver_models()) {
     const auto loaded = load_model_string(model.xml, model.name);
     ModelData data = loaded->data();
-    all.add(data, 30, model.speed);
+    all.add(data, 15, model.speed);
     if (!data.pgs) continue;
     data.max_edges = std::min(data.max_edges, 2);
-    all.add(data, 30, model.speed);
+    all.add(data, 15, model.speed);
   }
   all.expect_agreement();
-  EXPECT_GT(all.by_matrix, 100);
-  EXPECT_GT(all.by_rows, 100);
+  EXPECT_GT(all.by_matrix, 50);
+  EXPECT_GT(all.by_rows, 50);
 }
 TEST(LaneModelStep, ManyDofs) { expect_group({humanoid_model(3)}, 4); }
 
