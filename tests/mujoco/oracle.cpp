@@ -54,7 +54,7 @@ class Run {
     const std::vector<int>& kinds = model.data().pair_kind;
     if (std::count(kinds.begin(), kinds.end(), static_cast<int>(PairKind::capsule_cylinder)) > 0) {
       contact_tolerance_ = 1e-5;
-      options_.solver = std::max(options_.solver, 1e-4);
+      options_.solver = std::max(options_.solver, 3e-4);
     }
     // MuJoCo runs PGS on each island of trees that touch, with a sweep order of its own; we run it on the whole world
     if (pgs() && model.data().nroot > 1) opt.disableflags |= mjDSBL_ISLAND;
