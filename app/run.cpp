@@ -56,7 +56,8 @@ void check_options(const CLI::App& command, const std::vector<std::string>& args
     if (is_flag && equals != std::string::npos)
       throw Error(name + " " + shown(args[i].substr(equals + 1)) + ": takes no value");
     if (is_flag) continue;
-    if (!given.insert(name).second) throw Error(name + ": given twice, keep one");
+    if (!given.insert(name).second && option->get_items_expected_max() <= 1)
+      throw Error(name + ": given twice, keep one");
     if (equals != std::string::npos) continue;
     if (i + 1 == args.size() || is_option(args[i + 1]))
       throw Error(name + ": needs a value, " + option->get_description());

@@ -82,6 +82,7 @@ void run_env(const BenchOptions& options) {
   env.seed = static_cast<std::uint64_t>(config.seed);
   env.threads = static_cast<int>(config.num_threads);
   if (!config.task.empty()) env.tasks = {config.task};
+  env.options = config.env;
   if (set_by_user(options, "num_envs")) env.num_envs = {config.num_envs};
   const std::vector<BenchResult> results = bench_env(env);
   append_csv(options, "env", env.device, results);

@@ -17,12 +17,13 @@ constexpr int kStepsPerReplay = 64;
 // Random actions and steps, as one replay.
 class EnvLoop {
  public:
-  EnvLoop(const EnvEntry& entry, const Exec& exec, std::int64_t num_envs, std::uint64_t seed)
+  EnvLoop(const EnvEntry& entry, const Exec& exec, std::int64_t num_envs, const EnvBenchOptions& options)
       : exec_(exec),
-        batch_(entry.make({.num_envs = num_envs, .seed = seed, .device = exec.device})),
-        actions_(entry.spec.action, num_envs, exec.device, seed),
+        batch_(entry.make(
+            {.num_envs = num_envs, .seed = options.seed, .device = exec.device, .options = options.options})),
+        actions_(batch_->spec().action, num_envs, exec.device, options.seed),
         step_(exec.device, 1),
-        buffers_(entry.spec, num_envs, exec.device) {
+        buffers_(batch_->spec(), num_envs, exec.device) {
     batch_->reset(exec, buffers_.observation.data(), buffers_.action_mask.data());
     if (exec.device.is_cuda()) {
       graph_.begin(exec);
@@ -80,7 +81,7 @@ BenchResult measure(const EnvEntry& entry, const Exec& exec, std::int64_t num_en
   const std::int64_t wanted =
       options.window_steps > 0 ? options.window_steps : std::int64_t{1} << (entry.model.empty() ? light : heavy);
   const std::int64_t replays = std::max<std::int64_t>(1, wanted / (num_envs * kStepsPerReplay));
-  EnvLoop loop(entry, exec, num_envs, options.seed);
+  EnvLoop loop(entry, exec, num_envs, options);
   loop.run(replays);
   std::vector<double> rates;
   for (int k = 0; k < options.windows; ++k) {

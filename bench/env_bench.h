@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/core/device.h"
+#include "sim/core/env.h"
 
 namespace hotloop {
 
@@ -22,6 +23,7 @@ struct EnvBenchOptions {
   int windows = 5;
   std::int64_t window_steps = 0;  // environment steps of a window; 0: 2^25 on the CPU, 2^32 on a GPU; models 2^15, 2^23
   std::uint64_t seed = 1;
+  EnvOptions options = {};  // of the task; for one task only
 };
 
 // One result per task and number of environments, named env.TASK.NUM_ENVS, in steps/s. After a warm-up window come the

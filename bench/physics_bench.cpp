@@ -76,7 +76,8 @@ void measure(const std::shared_ptr<const LoadedModel>& model, const std::string&
   const PhysicsStats stats = batch.stats(exec);
   if (stats.overflows > 0)
     throw Error(name + ": " + std::to_string(stats.overflows) + " of " + std::to_string(worlds) +
-                " worlds ran out of room for contacts");
+                " worlds ran out of room for contacts, which is " + std::to_string(batch.model().data().max_contacts) +
+                " a world");
   if (stats.nonfinite > 0) throw Error(name + ": " + std::to_string(stats.nonfinite) + " worlds turned non-finite");
   const std::string label = "physics." + name + "." + std::to_string(worlds) + (random ? ".random" : ".noise");
   const auto add = [&](const std::string& what, const std::string& unit, double value) {

@@ -61,8 +61,7 @@ void Evaluator::play_round(std::int64_t round, EvaluationResult& result,
   std::vector<float> terms(length.size() * num_terms);
   copy_async(exec_, terms.data(), {}, batch->first_terms(), exec_.device, terms.size() * sizeof(float));
   synchronize(exec_);
-  for (std::size_t i = 0; i < terms.size(); ++i)
-    result.reward_terms[i % num_terms] += terms[i] / static_cast<double>(episodes_);
+  for (std::size_t i = 0; i < terms.size(); ++i) result.reward_terms[i % num_terms] += terms[i];
 }
 
 EvaluationResult Evaluator::run(const std::function<void(std::int64_t)>& progress) {
@@ -71,12 +70,21 @@ EvaluationResult Evaluator::run(const std::function<void(std::int64_t)>& progres
   result.lengths.reserve(static_cast<std::size_t>(episodes_));
   result.reward_terms.resize(env_.spec.reward_terms.size());
   for (std::int64_t round = 0; round * worlds_ < episodes_; ++round) play_round(round, result, progress);
-  const auto n = static_cast<double>(result.returns.size());
-  for (const float r : result.returns) result.return_mean += r / n;
-  for (const float r : result.returns) result.return_std += (r - result.return_mean) * (r - result.return_mean) / n;
-  for (const std::int32_t l : result.lengths) result.length_mean += l / n;
-  result.return_std = std::sqrt(result.return_std);
   result.episodes = static_cast<std::int64_t>(result.returns.size());
+  // a world has no whole episode at the time limit only if its episodes turned non-finite
+  result.non_finite = std::count(result.lengths.begin(), result.lengths.end(), 0);
+  const auto n = static_cast<double>(result.episodes - result.non_finite);
+  for (std::size_t i = 0; i < result.returns.size(); ++i) {
+    result.return_mean += result.returns[i];
+    result.length_mean += result.lengths[i];
+  }
+  result.return_mean /= n;
+  result.length_mean /= n;
+  for (double& term : result.reward_terms) term /= n;
+  for (std::size_t i = 0; i < result.returns.size(); ++i)
+    if (result.lengths[i] > 0)
+      result.return_std += (result.returns[i] - result.return_mean) * (result.returns[i] - result.return_mean);
+  result.return_std = std::sqrt(result.return_std / n);
   return result;
 }
 

@@ -11,9 +11,11 @@
 namespace hotloop {
 
 struct EvaluationResult {
-  std::int64_t episodes = 0;
+  std::int64_t episodes = 0;  // played, whatever became of them
+  std::int64_t non_finite =
+      0;  // of them, those that turned non-finite: they are in no mean; all of them: means are NaN
   double return_mean = 0, return_std = 0, length_mean = 0;  // std: of the population
-  std::vector<float> returns;
+  std::vector<float> returns;                               // 0 where non-finite
   std::vector<std::int32_t> lengths;
   std::vector<double> reward_terms;  // means of their sums over an episode, as EnvSpec::reward_terms
 };

@@ -55,6 +55,7 @@ int play_command(const PlayOptions& options) {
                                   {"return_mean", r.return_mean},
                                   {"return_std", r.return_std},
                                   {"length_mean", r.length_mean},
+                                  {"non_finite_episodes", r.non_finite},
                                   {"deterministic", !options.stochastic},
                                   {"device", device.str()}};
     for (std::size_t k = 0; k < terms.size(); ++k) out["reward_terms"][terms[k]] = r.reward_terms[k];
@@ -64,6 +65,8 @@ int play_command(const PlayOptions& options) {
   write_output(fmt::format("{}: {} episodes of {}{}\nreturn {:.2f} +- {:.2f}   length {:.1f}\n", path.string(),
                            r.episodes, info.config.task, options.stochastic ? ", actions sampled" : "", r.return_mean,
                            r.return_std, r.length_mean));
+  if (r.non_finite > 0)
+    write_output(fmt::format("{} of the episodes turned non-finite and are in no mean\n", r.non_finite));
   for (std::size_t k = 0; k < terms.size(); ++k)
     write_output(fmt::format("  {} {:.2f}\n", terms[k], r.reward_terms[k]));
   return 0;

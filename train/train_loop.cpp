@@ -142,16 +142,15 @@ void TrainRun::deliver(const IterationMetrics& m) {
   counters_.window_length_sum += m.episodes.length_sum;
   counters_.window_episodes += m.episodes.episodes;
   for (std::size_t k = 0; k < term_tags_.size(); ++k) counters_.window_reward_terms[k] += m.reward_terms.term[k];
-  if (m.skipped_updates > 0 && !quiet_)
+  if (m.skipped_updates > 0)
     progress_.message(fmt::format("iteration {}: {} updates left out, their gradient was not finite", m.iteration,
                                   m.skipped_updates));
   if (m.episodes.overflows > 0 && !overflow_reported_) {
     overflow_reported_ = true;
-    if (!quiet_)
-      progress_.message(
-          fmt::format("iteration {}: {} steps had more contacts or constraint rows than a world has room "
-                      "for, the rest exerted no force (reported once)",
-                      m.iteration, m.episodes.overflows));
+    progress_.message(
+        fmt::format("iteration {}: {} steps had more contacts or constraint rows than a world has room "
+                    "for, the rest exerted no force (reported once)",
+                    m.iteration, m.episodes.overflows));
   }
   if (m.iteration % config_.log_interval == 0 || m.iteration == total_iterations_) write_row(m);
   if (quiet_) return;
@@ -223,18 +222,21 @@ void TrainRun::evaluate() {
   row.values = {
       {"eval_return", result.return_mean}, {"eval_return_std", result.return_std}, {"eval_length", result.length_mean}};
   metrics_->write(row);
-  const bool best = result.return_mean >= counters_.best_return;
+  // a policy that drives worlds to non-finite states is not to be kept for what the others return
+  const bool best = result.non_finite == 0 && result.return_mean >= counters_.best_return;
   if (best) {
     counters_.best_return = result.return_mean;
     const Snapshot snapshot = trainer_.save();
     folder_.save_best(snapshot.tensors, checkpoint_metadata({config_, counters_, metrics_->offsets()}));
   }
   evaluation_seconds_ += std::chrono::duration<double>(Clock::now() - before).count();
-  if (!quiet_)
-    progress_.message(fmt::format("{} steps: {} evaluation episodes, return {:.2f} +- {:.2f}, length {:.1f}{}",
-                                  count_text(static_cast<double>(counters_.global_step)), result.episodes,
-                                  result.return_mean, result.return_std, result.length_mean,
-                                  best ? ", best so far" : ""));
+  const std::string left_out =
+      result.non_finite > 0 ? fmt::format(", {} more turned non-finite", result.non_finite) : std::string();
+  if (!quiet_ || !left_out.empty())
+    progress_.message(fmt::format("{} steps: {} evaluation episodes, return {:.2f} +- {:.2f}, length {:.1f}{}{}",
+                                  count_text(static_cast<double>(counters_.global_step)),
+                                  result.episodes - result.non_finite, result.return_mean, result.return_std,
+                                  result.length_mean, left_out, best ? ", best so far" : ""));
 }
 
 void TrainRun::checkpoint() {

@@ -58,7 +58,9 @@ Room default_room(const ModelData& m) {
     (has_faces(g) ? faces : round) += 1;
   }
   const auto piled = static_cast<int>(std::count(piles.begin(), piles.end(), true));
-  const int likely = std::max(4 + (3 * round + 3) / 4, std::min(2 * round, 8)) + 4 * faces;
+  const int lying =
+      std::min(2 * round, 2 * std::max(m.nroot, 4));  // each tree, as a capsule does; few trees also on top
+  const int likely = std::max(4 + (3 * round + 3) / 4, lying) + 4 * faces;
   return {std::min(most, likely), std::min(most, likely + piled)};
 }
 
