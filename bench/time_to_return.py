@@ -4,7 +4,8 @@ episodes) reaches the return below, stops it, and judges the best checkpoint by 
 
     bench/time_to_return.py [--parallel N] [--limit SECONDS] [--seeds 1,2,3,4,5] ["TASK[:--key=value --key=value]" ...]
 
-Appends to time_to_return.csv in the folder --results. `seconds` is the wall clock of the whole process, from its start to
+Appends to time_to_return.csv in the folder --results. Where return_std is nan nobody judged the policy afterwards: return_mean is then
+the best of the training's own evaluations. `seconds` is the wall clock of the whole process, from its start to
 its exit; `parallel` says how many trainings ran beside each other, which is what it costs most. HOTLOOP names the program
 (default ./hotloop), RUNS a folder for the run folders, which are kept there (default: a temporary one).
 """
