@@ -28,7 +28,7 @@ namespace {
 std::atomic<int> signal_received{0};
 void on_signal(int number) { signal_received = number; }
 
-// The first SIGINT or SIGTERM ends the run after its iteration; a second one ends the process as usual. Holds to the
+// The first SIGINT, SIGTERM or SIGHUP ends the run after its iteration; a second one ends the process as usual. Holds to the
 // end of the process: one that comes after the training is over must not turn its success into a failure.
 void listen_for_signals() {
   signal_received = 0;
@@ -37,6 +37,9 @@ void listen_for_signals() {
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  struct sigaction before {};
+  sigaction(SIGHUP, nullptr, &before);  // ignored under nohup
+  if (before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
 }
 
 // Processor time of this thread [s]: what the host itself does, without its waiting.

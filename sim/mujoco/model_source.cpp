@@ -1,6 +1,7 @@
 #include "sim/mujoco/model_source.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -62,6 +63,18 @@ std::string words(std::string name) {
   return name;
 }
 
+// Whether a list of numbers has one that is NaN.
+bool holds_nan(const std::string& value) {
+  const char* at = value.c_str();
+  bool found = false;
+  for (char* end = nullptr; *at != '\0'; at = end) {
+    found |= std::isnan(std::strtod(at, &end));
+    if (end == at) return false;  // text
+    while (*end == ' ' || *end == '\t' || *end == '\n' || *end == '\r') ++end;
+  }
+  return found;
+}
+
 }  // namespace
 
 bool valid_utf8(std::string_view text) {
@@ -96,6 +109,7 @@ ModelSource ModelSource::from_file(const std::string& path) {
   source.root_ = fs::canonical(fs::absolute(path).parent_path());
   source.add(path, fs::canonical(path), text, 0);
   source.check_assets();
+  source.check_numbers();
   return source;
 }
 
@@ -105,6 +119,7 @@ ModelSource ModelSource::from_text(const std::string& xml, const std::string& na
   if (xml.empty()) throw Error(name + ": is empty; accepted: MJCF or URDF text");
   source.add(name, {}, xml, 0);
   source.check_assets();
+  source.check_numbers();
   return source;
 }
 
@@ -203,6 +218,23 @@ void ModelSource::check_counts(const File& file) const {
     }
     replicas[i] = product;
   }
+}
+
+// MuJoCo takes NaN for a number that was not given and goes on with its default.
+void ModelSource::check_numbers() const {
+  const auto is_name = [&](const std::string& value) {
+    for (const File& file : files_)
+      for (const XmlTag& tag : file.tags)
+        for (const char* key : {"name", "class"})
+          if (const std::string* name = tag.attribute(key); name && *name == value) return true;
+    return false;
+  };
+  for (const File& file : files_)
+    for (const XmlTag& tag : file.tags)
+      for (const auto& [key, value] : tag.attributes)
+        if (holds_nan(value) && !is_name(value))
+          throw Error(place(file.name, tag) + ": " + key + " '" + one_line(value.substr(0, 40)) +
+                      "' holds no number; accepted: finite numbers");
 }
 
 std::string ModelSource::explain(const std::string& message) const {

@@ -11,7 +11,7 @@ namespace hotloop {
 class ModelSource {
  public:
   // Error for what cannot be read or must not be: a folder, files outside the model's folder, files that include each
-  // other, parts replicated without measure.
+  // other, parts replicated without measure, numbers that are none.
   static ModelSource from_file(const std::string& path);
   static ModelSource from_text(const std::string& xml, const std::string& name);
 
@@ -30,6 +30,7 @@ class ModelSource {
   void add_included(const File& from, const XmlTag& tag, int depth);
   void check_assets() const;
   void check_counts(const File& file) const;
+  void check_numbers() const;
   std::filesystem::path inside(const File& file, const XmlTag& tag, const std::string& value,
                                const std::filesystem::path& folder) const;
   std::string compiler_value(std::string_view key) const;

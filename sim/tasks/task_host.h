@@ -1,5 +1,6 @@
 // The parts of tasks that never run on a device: options from text, models, specs.
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,6 +37,13 @@ int find_body(const EnvOption& option, const ModelData& model);
 template <class Real>
 concept TaskReal = std::is_floating_point_v<Real>;
 
+// A reward of weights beyond this would not fit a float once summed over an episode.
+inline KeyRule within_float(KeyRule rule) {
+  rule.low = std::max(rule.low, -1e12);
+  rule.high = std::min(rule.high, 1e12);
+  return rule;
+}
+
 template <TaskReal Real>
 std::string option_text(const Real& value) {
   return toml_text(static_cast<double>(value));
@@ -50,7 +58,7 @@ std::string option_text(const Range<Real>& value) {
 
 template <TaskReal Real>
 std::string option_accepts(const KeyRule& rule, const Real&) {
-  return accepted(rule, double{});
+  return accepted(within_float(rule), double{});
 }
 inline std::string option_accepts(const KeyRule& rule, const int&) { return accepted(rule, std::int64_t{}); }
 inline std::string option_accepts(const KeyRule& rule, const bool& value) { return accepted(rule, value); }
@@ -64,7 +72,7 @@ std::string option_accepts(const KeyRule& rule, const Range<Real>&) {
 template <TaskReal Real>
 std::string read_option(const EnvOption& option, const KeyRule& rule, const ModelData*, Real& value) {
   double number = 0;
-  parse_value(option_label(option), option.text, rule, number);
+  parse_value(option_label(option), option.text, within_float(rule), number);
   value = static_cast<Real>(number);
   return toml_text(number);
 }

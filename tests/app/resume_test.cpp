@@ -92,7 +92,7 @@ TEST_F(Resume, SameSeedAndItsOwnConfigurationGiveTheSameFiles) {
 }
 
 TEST_F(Resume, AfterASignal) {
-  for (const int signal : {SIGINT, SIGTERM, SIGINT}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const fs::path run = folder_ / ("signal_" + std::to_string(random_())).c_str();
     ProgramResult result;
     do {

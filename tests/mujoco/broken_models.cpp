@@ -120,6 +120,12 @@ void every_number(Cases& cases) {
 
 void wrong_values(Cases& c) {
   for (const std::string size : {"0", "-1", "nan"}) change(c, "size=\"0.08\"", "size=\"" + size + "\"", "shin");
+  change(c, "solref=\"0.02 1\"", "solref=\"nan 1\"", "geom 'shin'");
+  change(c, "solref=\"0.02 1\"", "solref=\"0.02\tNaN\"", "geom 'shin'");
+  change(c, "mass=\"0.3\"", "mass=\"nan\"", "geom 'sole'");
+  for (const std::string key : {"solimp", "solmix"}) change(c, "mass=\"0.3\"", key + "=\"nan\"", "geom 'sole'");
+  for (const std::string key : {"solreflimit", "solimplimit", "solreffriction", "solimpfriction"})
+    change(c, "frictionloss=\"0.1\"", "frictionloss=\"0.1\" " + key + "=\"nan 0.5\"", "joint 'ankle'");
   change(c, "size=\"0.08\"", "size=\"1e100\"", "");
   change(c, "size=\"0.08\"", "", "shin");
   change(c, "mass=\"1.5\"", "mass=\"0\"", "body 'leg'");
@@ -153,7 +159,7 @@ void wrong_values(Cases& c) {
   change(c, "qpos=\"0 0 1 1 0 0 0 0 0\"", "qpos=\"0 0 1e300 1 0 0 0 0 0\"", "home");
   change(c, "kp=\"5\"", "kp=\"1e200\"", "actuator 'ankle_servo'");
   change(c, "gear=\"20\"", "gear=\"1e200\"", "actuator 'hip_motor'");
-  change(c, "gear=\"20\"", "gear=\"nan\"", "actuator 'hip_motor'");
+  change(c, "gear=\"20\"", "gear=\"nan\"", "motor 'hip_motor'");
   change(c, "ctrlrange=\"-1 1\"", "ctrlrange=\"1 -1\"", "hip_motor");
   change(c, "forcerange=\"-3 3\"", "forcerange=\"3 -3\"", "ankle_servo");
   change(c, "condim=\"3\"", "condim=\"2\"", "trunk");
