@@ -28,8 +28,8 @@ namespace {
 std::atomic<int> signal_received{0};
 void on_signal(int number) { signal_received = number; }
 
-// The first SIGINT, SIGTERM or SIGHUP ends the run after its iteration; a second one ends the process as usual. Holds to the
-// end of the process: one that comes after the training is over must not turn its success into a failure.
+// The first SIGINT, SIGTERM or SIGHUP ends the run after its iteration; a second one ends the process as usual. Holds
+// to the end of the process: one that comes after the training is over must not turn its success into a failure.
 void listen_for_signals() {
   signal_received = 0;
   struct sigaction action {};
