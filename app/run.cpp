@@ -34,6 +34,7 @@ void add_commands(Cli& cli) {
   cli.root.require_subcommand(0, 1);
   add_train(cli);
   add_play(cli);
+  add_record(cli);
   add_bench(cli);
   add_list(cli);
   add_doctor(cli);

@@ -254,22 +254,23 @@ build_target() {
 
 # --- the tests' Python oracles ---------------------------------------------------------------------------------------
 
-# Sets oracles to the Python of a virtual environment that holds tests/python/requirements.txt and sees torch; or to
-# nothing, with a line that says what is skipped.
+# Sets oracles to the Python of a virtual environment that holds tests/python/{requirements,sdists}.txt and sees torch; or
+# to nothing, with a line that says what is skipped.
 set_up_oracles() {
-  local lock=$root/tests/python/requirements.txt sum venv errors
-  sum=$("$python" -c 'import hashlib, sys; print("cp3%d-" % sys.version_info[1] + hashlib.sha256(open(sys.argv[1], "rb").read() + sys.argv[2].encode()).hexdigest()[:12])' \
-    "$lock" "$torch_root")
+  local lock=$root/tests/python/requirements.txt sdists=$root/tests/python/sdists.txt sum venv errors
+  local install=(-m pip install -q --no-cache-dir --no-deps --no-input --disable-pip-version-check --require-hashes)
+  sum=$("$python" -c 'import hashlib, sys; print("cp3%d-" % sys.version_info[1] + hashlib.sha256(b"".join(open(p, "rb").read() for p in sys.argv[1:3]) + sys.argv[3].encode()).hexdigest()[:12])' \
+    "$lock" "$sdists" "$torch_root")
   venv=$deps/oracles-$sum
   oracles=$venv/bin/python
   lock_cache
   if [[ ! -e $venv/.complete ]]; then
     say "preparing the tests' Python packages in $venv"
     rm -rf "$venv"
-    if ! errors=$("$python" -m venv "$venv" 2>&1 && "$oracles" -m pip install -q --no-cache-dir --no-deps --no-input \
-      --disable-pip-version-check --require-hashes --only-binary :all: -r "$lock" 2>&1 8>&- &&
+    if ! errors=$("$python" -m venv "$venv" 2>&1 && "$oracles" "${install[@]}" --only-binary :all: -r "$lock" 2>&1 8>&- &&
+      "$oracles" "${install[@]}" --no-build-isolation -r "$sdists" 2>&1 8>&- &&
       echo "${torch_root%/torch}" >"$("$oracles" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/hotloop-torch.pth" &&
-      "$oracles" -c 'import torch, tensordict, gymnasium.envs.mujoco' 2>&1 && touch "$venv/.complete"); then
+      "$oracles" -c 'import torch, tensordict, gymnasium.envs.mujoco, minari, torchrl, robomimic.utils.dataset' 2>&1 && touch "$venv/.complete"); then
       rm -rf "$venv"
       oracles=
       if [[ ${CI-} == true ]]; then explain_pip "tests/python/requirements.txt" "$errors" "it"; fi

@@ -2,6 +2,7 @@
 #pragma once
 #include <hdf5.h>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -68,5 +69,22 @@ Status hdf5_check(Status status, const std::string& what) {
 }
 
 inline Hdf5Handle::Hdf5Handle(hid_t id, const std::string& what) : id_(hdf5_check(id, what)) {}
+
+// h5py's bool: an enumeration of FALSE and TRUE over one byte.
+inline Hdf5Handle hdf5_bool_type() {
+  Hdf5Handle type(H5Tenum_create(H5T_NATIVE_INT8), "HDF5 bool");
+  std::int8_t value = 0;
+  hdf5_check(H5Tenum_insert(type.get(), "FALSE", &value), "HDF5 bool");
+  value = 1;
+  hdf5_check(H5Tenum_insert(type.get(), "TRUE", &value), "HDF5 bool");
+  return type;
+}
+
+inline bool is_hdf5_bool(hid_t type) {
+  if (H5Tget_class(type) != H5T_ENUM || H5Tget_size(type) != 1 || H5Tget_nmembers(type) != 2) return false;
+  std::int8_t value = -1;
+  return H5Tenum_valueof(type, "FALSE", &value) >= 0 && value == 0 && H5Tenum_valueof(type, "TRUE", &value) >= 0 &&
+         value == 1;
+}
 
 }  // namespace hotloop

@@ -30,4 +30,22 @@ struct PlayOptions {
 };
 int play_command(const PlayOptions& options);
 
+struct RecordOptions {
+  std::string target;            // run folder or checkpoint file; with `random` a task
+  std::string output;            // minari: folder of datasets, empty: where Minari looks; else the dataset itself
+  std::string format;            // of kDatasetFormats
+  bool random = false;           // uniform actions
+  std::int64_t episodes = 0;     // exactly; 0: as many as `steps` takes
+  std::int64_t steps = 0;        // at least, by whole episodes
+  std::int64_t num_envs = 1024;  // worlds at most
+  std::int64_t seed = 1;
+  std::string device = "auto";
+  bool stochastic = false, resume = false, quiet = false;
+  CheckpointChoice checkpoint = CheckpointChoice::best_or_latest;  // of a run folder
+  std::string dataset_id, description;                             // empty: from task and algorithm
+  std::vector<std::string> authors, author_emails;
+  std::optional<double> ref_min_score, ref_max_score;
+};
+int record_command(const RecordOptions& options);
+
 }  // namespace hotloop

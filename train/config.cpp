@@ -186,6 +186,7 @@ TrainConfig resolve_settings(const std::vector<Setting>& settings) {
   for (const Setting* s : {minibatches, timesteps})
     if (s) assign_from_rollout(config, *s);
   config.env = complete_options(config.task, config.env);
+  if (config.algo == "bc" && config.exp_name == TrainConfig().exp_name) config.exp_name = config.algo;
   return config;
 }
 
@@ -222,6 +223,10 @@ void validate(const TrainConfig& c) {
   check_learning_rate(c);
   if (c.capture == "on" && c.device == "cpu")
     throw Error("capture on: needs device cuda, device is cpu (a CUDA graph is what is captured)");
+  if (c.algo == "bc" && c.dataset.empty())
+    throw Error("algo bc: needs a dataset, a folder that `record --format tensordict` wrote");
+  if (c.algo != "bc" && !c.dataset.empty())
+    throw Error("dataset " + shown(c.dataset) + ": is of algo bc, algo is " + c.algo);
   if (c.shared_network && !c.critic_hidden_sizes.empty())
     throw Error("critic_hidden_sizes " + toml_text(c.critic_hidden_sizes) +
                 ": contradicts shared_network true, where actor and critic have hidden_sizes in common");

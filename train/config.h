@@ -17,7 +17,8 @@ struct TrainConfig {
   std::string task;
   std::int64_t seed = 1;
   std::string device = "auto";
-  std::string algo = "ppo";
+  std::string algo = "ppo";  // ppo, bc
+  std::string dataset;       // of bc
   std::int64_t total_timesteps = 500000;
   std::int64_t num_envs = 4;
   std::int64_t num_steps = 128;
@@ -70,11 +71,12 @@ void visit_run_keys(Config& c, Visitor&& v) {
   v("task", c.task, KeyRule{.help = "environment, see `hotloop list`"});
   v("seed", c.seed, KeyRule{.low = 0, .high = 9e18, .help = "same seed, same bits"});
   v("device", c.device, KeyRule{.help = "auto, cpu, cuda or cuda:N", .may_change = true});
-  v("algo", c.algo, KeyRule{.choices = {"ppo"}, .help = "algorithm"});
+  v("algo", c.algo, KeyRule{.choices = {"ppo", "bc"}, .help = "algorithm; bc: behaviour cloning of a dataset"});
+  v("dataset", c.dataset, KeyRule{.help = "of bc: a folder that `record --format tensordict` wrote"});
   v("total_timesteps", c.total_timesteps,
     KeyRule{.low = 1,
             .high = 1e15,
-            .help = "environment steps in all, rounded up to whole rollouts",
+            .help = "environment steps (bc: steps of the dataset) in all, rounded up to whole rollouts",
             .aliases = {"n_timesteps", "max_frames"},
             .may_change = true});
   v("run_dir", c.run_dir, KeyRule{.help = "folder of the run; default runs/<task>__<exp_name>__<seed>__<time>"});

@@ -1,69 +1,15 @@
 #include "train/ppo.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <chrono>
-#include <cstring>
 #include <new>
-#include <thread>
 
 #include "sim/core/error.h"
 #include "sim/core/host_memory.h"
-#include "sim/core/value.h"
-#include "train/net_ops.h"
 #include "train/ppo_limits.h"
 
 namespace hotloop {
-namespace {
-
-// Iterations run eagerly before capture: they warm up LibTorch's handles and workspaces, and are part of the run.
-constexpr std::int64_t kWarmUp = 2;
-
-LrSchedule parse_schedule(const std::string& name) {
-  if (name == "linear") return LrSchedule::linear;
-  if (name == "cosine") return LrSchedule::cosine;
-  if (name == "adaptive") return LrSchedule::adaptive;
-  return LrSchedule::constant;
-}
-
-std::int64_t minibatch_rows(const TrainConfig& c) { return c.num_envs * c.num_steps / c.num_minibatches; }
-
-}  // namespace
-
-std::int64_t num_iterations(const TrainConfig& config) {
-  const std::int64_t steps = config.num_envs * config.num_steps;
-  return (config.total_timesteps + steps - 1) / steps;
-}
-
-Precision parse_precision(const std::string& name) {
-  return name == "tf32" ? Precision::tf32 : (name == "bf16" ? Precision::bf16 : Precision::fp32);
-}
-
-UpdateSpec make_update_spec(const TrainConfig& c) {
-  UpdateSpec u;
-  u.learning_rate = c.learning_rate;
-  u.min_learning_rate = c.min_learning_rate;
-  u.max_learning_rate = c.max_learning_rate;
-  u.desired_kl = c.desired_kl;
-  u.lr_schedule = parse_schedule(c.lr_schedule);
-  u.adam_eps = c.adam_eps;
-  u.adam_beta1 = c.adam_beta1;
-  u.adam_beta2 = c.adam_beta2;
-  u.gamma = c.gamma;
-  u.gae_lambda = c.gae_lambda;
-  u.norm_adv = c.norm_adv;
-  u.clip_vloss = c.clip_vloss;
-  u.normalize_reward = c.normalize_reward;
-  u.clip_coef = c.clip_coef;
-  u.ent_coef = c.ent_coef;
-  u.vf_coef = c.vf_coef;
-  u.max_grad_norm = c.max_grad_norm;
-  u.target_kl = c.target_kl;
-  u.clip_reward = c.clip_reward;
-  u.num_iterations = num_iterations(c);
-  u.minibatches_per_epoch = static_cast<int>(c.num_minibatches);
-  return u;
-}
-
 std::vector<LeafSpec> rollout_leaves(const PolicySpec& policy, std::int64_t num_steps, std::int64_t num_envs) {
   const std::int64_t t = num_steps, n = num_envs;
   const bool box = policy.action.is_box();
@@ -87,17 +33,7 @@ std::vector<LeafSpec> rollout_leaves(const PolicySpec& policy, std::int64_t num_
   return leaves;
 }
 
-PpoTrainer::PpoTrainer(const TrainConfig& config, const EnvEntry& env, Device device)
-    : config_(config),
-      env_(env),
-      policy_(make_policy_spec(config, spec_with_options(env, config.env))),
-      update_(make_update_spec(config)),
-      pool_(static_cast<int>(config.num_threads)),
-      stream_(device),
-      exec_{device, stream_.get(), &pool_},
-      ring_(device) {
-  if (config_.capture == "on" && !device.is_cuda())
-    throw Error("capture on: needs a CUDA device, this run is on the CPU");
+PpoTrainer::PpoTrainer(const TrainConfig& config, const EnvEntry& env, Device device) : Trainer(config, env, device) {
   // what this process holds when it fails comes back when it leaves: of a card, count on the whole
   const double usable = device.is_cuda() ? static_cast<double>(cuda_device_info(device.index).total_bytes)
                                          : static_cast<double>(available_memory());
@@ -112,17 +48,15 @@ PpoTrainer::PpoTrainer(const TrainConfig& config, const EnvEntry& env, Device de
   begin_run();
 }
 
-PpoTrainer::~PpoTrainer() {
-  try {
-    synchronize(exec_);  // buffers must outlive what is queued on them
-  } catch (...) {
-  }
+PpoTrainer::~PpoTrainer() { drain(); }
+
+std::string PpoTrainer::source() const {
+  return fmt::format("{} worlds x {} steps", config_.num_envs, config_.num_steps);
 }
 
 void PpoTrainer::allocate() {
   const Device device = exec_.device;
-  const std::int64_t n = config_.num_envs, t = config_.num_steps, rows = minibatch_rows(config_);
-  const std::int64_t shard_count = num_shards(config_, device);
+  const std::int64_t n = config_.num_envs, t = config_.num_steps;
   const auto size = [](std::int64_t count) { return static_cast<std::size_t>(count); };
   arena_ = std::make_unique<Arena>(device, rollout_leaves(policy_, t, n));
   BatchConfig batch;
@@ -133,46 +67,20 @@ void PpoTrainer::allocate() {
   batch.random_episode_start = config_.random_episode_start;
   batch.options = config_.env;
   batch_ = env_.make(batch);
-  head_ = std::make_unique<HeadArrays>(policy_, device);
-  parameters_ = Buffer<float>(device, size(policy_.num_parameters));
-  gradients_ = Buffer<float>(device, size(policy_.num_parameters * shard_count));
-  adam_ = std::make_unique<Adam<float>>(device, policy_.num_parameters);
   permutation_ = std::make_unique<Permutation>(device, n * t, batch.seed);
-  minibatch_ =
-      std::make_unique<Minibatch<float>>(device, rows, policy_.obs_dim, head_->view(), policy_.has_action_mask);
-  if (policy_.normalize_observation) {
-    normalizer_ = std::make_unique<ObservationNormalizer>(device, policy_.obs_dim, policy_.clip_observation);
-    normalizer_->reserve(n * t);
-  }
   if (config_.normalize_reward) reward_normalizer_ = std::make_unique<RewardNormalizer>(device, n, t, config_.gamma);
 
   const std::int64_t slots = bootstrap_slots(t, batch_->max_episode_steps());
-  control_ = Buffer<Control>(device, 1);
+  allocate_network(slots * n, policy_.has_action_mask);
   episodes_ = Buffer<EpisodeStats>(device, 1);
   reward_terms_ = Buffer<RewardTermSums>(device, 1);
   variance_ = Buffer<VarianceTerms>(device, 1);
   variance_scratch_ = Buffer<VarianceTerms>(device, size(variance_scratch(n * t)));
-  loss_terms_ = Buffer<LossTerms>(device, size(shard_count));
-  loss_scratch_ = Buffer<LossTerms>(device, size(shard_count * loss_scratch(rows / shard_count)));
   head_out_ = Buffer<float>(device, size(n * policy_.head_dim()));
   normalized_ = Buffer<float>(device, size(std::max(n, slots * n) * policy_.obs_dim));
   last_value_ = Buffer<float>(device, size(n));
   bootstrap_observation_ = Buffer<float>(device, size(slots * n * policy_.obs_dim));
   bootstrap_value_ = Buffer<float>(device, size(slots * n));
-  if (policy_.log_std >= 0) {
-    log_std_rows_ = Buffer<float>(device, size(rows * policy_.action.dim()));
-    log_std_scratch_ =
-        Buffer<float>(device, size(shard_count * bias_scratch(rows / shard_count, policy_.action.dim())));
-  }
-  NetworkConfig network;
-  network.policy = policy_;
-  network.device = device;
-  network.precision = parse_precision(config_.precision);
-  network.max_rows = slots * n;
-  network.minibatch_rows = rows;
-  network.num_shards = shard_count;
-  load_generic().configure(device, network.precision);
-  network_ = load_generic().make_network(network, parameters_.data());
   bind_rollout();
 }
 
@@ -217,42 +125,8 @@ std::uint8_t* PpoTrainer::action_mask(std::int64_t t) const {
 }
 
 void PpoTrainer::begin_run() {
-  const std::vector<float> initial = initial_parameters(policy_, static_cast<std::uint64_t>(config_.seed));
-  copy_async(exec_, parameters_.data(), exec_.device, initial.data(), {}, parameters_.bytes());
-  network_->parameters_changed(exec_);
   batch_->reset(exec_, observation(config_.num_steps), action_mask(config_.num_steps));
   synchronize(exec_);
-}
-
-void PpoTrainer::enqueue() {
-  if (in_flight() >= MetricsRing::kDepth) throw std::logic_error("enqueue: the metrics ring is full");
-  const bool capture = exec_.device.is_cuda() && config_.capture != "off";
-  if (!capture || eager_iterations_ < kWarmUp) {
-    iteration();
-    ++eager_iterations_;
-  } else {
-    if (graph_ == nullptr) graph_ = load_generic().capture(exec_, [this] { iteration(); });
-    graph_->replay();
-  }
-  ++enqueued_;
-}
-
-std::optional<IterationMetrics> PpoTrainer::poll() {
-  if (in_flight() == 0) return std::nullopt;
-  std::optional<IterationMetrics> metrics = ring_.poll(delivered_);
-  if (metrics) ++delivered_;
-  return metrics;
-}
-
-IterationMetrics PpoTrainer::wait() {
-  if (in_flight() == 0) throw std::logic_error("wait: nothing is under way");
-  const auto start = std::chrono::steady_clock::now();
-  while (true) {
-    if (auto metrics = poll()) return *metrics;
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
-    // a kernel that failed never reports: after a second ask the driver, which names the failure
-    if (std::chrono::steady_clock::now() - start > std::chrono::seconds(1)) synchronize(exec_);
-  }
 }
 
 void PpoTrainer::iteration() {
@@ -335,42 +209,11 @@ void PpoTrainer::update() {
   for (std::int64_t epoch = 0; epoch < config_.update_epochs; ++epoch) {
     permutation_->fill(exec_, control_.data(), config_.update_epochs, epoch);
     for (std::int64_t m = 0; m < config_.num_minibatches; ++m)
-      minibatch(permutation_->indices() + m * minibatch_rows(config_));
+      minibatch(samples_, permutation_->indices() + m * minibatch_rows());
   }
 }
 
-void PpoTrainer::minibatch(const std::int32_t* index) {
-  const std::int64_t rows = minibatch_rows(config_), shard_count = num_shards(config_, exec_.device);
-  const std::int64_t dim = policy_.action.dim();
-  minibatch_->gather(exec_, samples_, index, normalizer_ ? normalizer_->view() : ObservationNormalizer::View{});
-  const Samples<float> batch = minibatch_->view();
-  const auto loss = [&](const Exec& exec, const Shard<float>& shard) {
-    LossIo<float> io;
-    io.batch = batch;
-    io.begin = shard.begin;
-    io.end = shard.end;
-    io.total = rows;
-    io.advantage_terms = minibatch_->advantage_terms();
-    io.head = shard.head;
-    io.value = shard.value;
-    io.d_head = shard.d_head;
-    io.d_value = shard.d_value;
-    const std::int64_t shard_rows = rows / shard_count;
-    if (policy_.log_std >= 0) {
-      io.log_std = parameters_.data() + policy_.log_std;
-      io.d_log_std = shard.gradients + policy_.log_std;
-      io.d_log_std_rows = log_std_rows_.data() + shard.begin * dim;
-      io.column_scratch = log_std_scratch_.data() + shard.index * bias_scratch(shard_rows, dim);
-    }
-    io.scratch = loss_scratch_.data() + shard.index * loss_scratch(shard_rows);
-    io.out = loss_terms_.data() + shard.index;
-    ppo_loss(exec, update_, head_->view(), io);
-  };
-  network_->forward_backward(exec_, batch.observation, gradients_.data(), loss);
-  adam_->step(exec_, update_, control_.data(), shard_count, loss_terms_.data(), rows, gradients_.data(),
-              parameters_.data());
-  network_->parameters_changed(exec_);
-}
+void PpoTrainer::loss(const Exec& exec, const LossIo<float>& io) { ppo_loss(exec, update_, head_->view(), io); }
 
 void PpoTrainer::finish_iteration() {
   if (normalizer_) normalizer_->update(exec_, config_.num_envs * config_.num_steps, observation(0));
@@ -386,19 +229,8 @@ void PpoTrainer::finish_iteration() {
   ring_.publish(exec_, source);
 }
 
-std::vector<PpoTrainer::StateTensor> PpoTrainer::state() {
-  std::vector<StateTensor> list;
-  for (const ParameterSpec& p : policy_.parameters)
-    list.push_back({p.name, DType::f32, p.shape, parameters_.data() + p.offset});
-  list.push_back({"optimizer.exp_avg", DType::f32, {adam_->size()}, adam_->moment1()});
-  list.push_back({"optimizer.exp_avg_sq", DType::f32, {adam_->size()}, adam_->moment2()});
-  if (normalizer_) {
-    double* s = normalizer_->state();
-    const std::int64_t d = policy_.obs_dim;
-    list.push_back({"observation_normalizer.mean", DType::f64, {d}, s});
-    list.push_back({"observation_normalizer.sum_squares", DType::f64, {d}, s + d});
-    list.push_back({"observation_normalizer.count", DType::f64, {1}, s + 2 * d});
-  }
+std::vector<Trainer::StateTensor> PpoTrainer::state() {
+  std::vector<StateTensor> list = Trainer::state();
   if (reward_normalizer_) {
     list.push_back({"reward_normalizer.state", DType::f64, {3}, reward_normalizer_->state()});
     list.push_back({"reward_normalizer.running", DType::f32, {config_.num_envs}, reward_normalizer_->running()});
@@ -409,42 +241,11 @@ std::vector<PpoTrainer::StateTensor> PpoTrainer::state() {
   list.push_back({"env.observation", DType::f32, {config_.num_envs, policy_.obs_dim}, observation(t)});
   if (policy_.has_action_mask)
     list.push_back({"env.action_mask", DType::u8, {config_.num_envs, policy_.head_dim()}, action_mask(t)});
-  list.push_back({"control", DType::u8, {static_cast<std::int64_t>(sizeof(Control))}, control_.data()});
   return list;
 }
 
-Snapshot PpoTrainer::save() {
-  if (in_flight() != 0) throw std::logic_error("save: iterations are under way");
-  Snapshot snapshot;
-  const std::vector<StateTensor> list = state();
-  snapshot.storage.reserve(list.size());
-  for (const StateTensor& s : list) {
-    std::int64_t numel = 1;
-    for (const std::int64_t d : s.shape) numel *= d;
-    std::vector<std::byte>& host = snapshot.storage.emplace_back(static_cast<std::size_t>(numel) * dtype_size(s.dtype));
-    copy_async(exec_, host.data(), {}, s.data, exec_.device, host.size());
-    snapshot.tensors.push_back({s.name, s.dtype, s.shape, host});
-  }
-  synchronize(exec_);
-  return snapshot;
-}
-
-void PpoTrainer::load(const Safetensors& file) {
-  const std::vector<StateTensor> list = state();
-  for (const StateTensor& s : list) file.get(s.name, s.dtype, s.shape);
-  Control control;
-  std::memcpy(&control, file.get("control").bytes.data(), sizeof control);
-  check_control(file.name(), control, config_);
-  for (const StateTensor& s : list) {
-    const NamedTensor& t = file.get(s.name);
-    copy_async(exec_, s.data, exec_.device, t.bytes.data(), {}, t.bytes.size());
-  }
-  if (normalizer_) normalizer_->refresh(exec_);
+void PpoTrainer::loaded() {
   if (reward_normalizer_) reward_normalizer_->refresh(exec_);
-  network_->parameters_changed(exec_);
-  synchronize(exec_);
-  ring_.clear();
-  enqueued_ = delivered_ = control.iteration;
 }
 
 }  // namespace hotloop

@@ -18,9 +18,9 @@
 #include "train/evaluate.h"
 #include "train/machine.h"
 #include "train/nvml.h"
-#include "train/ppo.h"
 #include "train/progress.h"
 #include "train/run_dir.h"
+#include "train/trainer.h"
 
 namespace hotloop {
 namespace {
@@ -69,7 +69,7 @@ class TrainRun {
   TrainConfig config_;
   const EnvEntry& env_;
   RunDir folder_;
-  PpoTrainer trainer_;
+  std::unique_ptr<Trainer> trainer_;
   Evaluator evaluator_;
   std::optional<MetricWriter> metrics_;
   std::unique_ptr<GpuMonitor> gpu_;
@@ -95,8 +95,8 @@ TrainRun::TrainRun(const TrainConfig& config, const TrainOptions& options, Devic
     : config_(config),
       env_(find_environment(config.task)),
       folder_(open_folder(config, options)),
-      trainer_(config, env_, device),
-      evaluator_(env_, config.env, trainer_.policy(), trainer_.exec(), config.eval_episodes,
+      trainer_(make_trainer(config, env_, device)),
+      evaluator_(env_, config.env, trainer_->policy(), trainer_->exec(), config.eval_episodes,
                  static_cast<std::uint64_t>(config.seed), static_cast<int>(config.max_episode_steps), false),
       total_iterations_(num_iterations(config)),
       steps_per_iteration_(config.num_envs * config.num_steps),
@@ -107,10 +107,10 @@ TrainRun::TrainRun(const TrainConfig& config, const TrainOptions& options, Devic
   config_.run_dir.clear();
   if (from) {
     const CheckpointInfo info = checkpoint_info(*from);
-    trainer_.load(*from);
-    if (trainer_.enqueued() != info.counters.iteration)
+    trainer_->load(*from);
+    if (trainer_->enqueued() != info.counters.iteration)
       throw Error(fmt::format("{}: control: iteration {}, but the run's counters say {}", from->name(),
-                              trainer_.enqueued(), info.counters.iteration));
+                              trainer_->enqueued(), info.counters.iteration));
     counters_ = info.counters;
     saved_ = counters_.iteration;
     metrics_.emplace(folder_.path(), info.offsets, term_tags_);
@@ -122,9 +122,9 @@ TrainRun::TrainRun(const TrainConfig& config, const TrainOptions& options, Devic
   folder_.write("machine.json", describe_machine(options.command_line, device));
   if (device.is_cuda()) gpu_ = std::make_unique<GpuMonitor>(cuda_device_info(device.index).pci_bus_id);
   if (quiet_) return;
-  progress_.message(fmt::format("{} on {}: {} worlds x {} steps, {} parameters, generic road, {}, run folder {}",
-                                config.task, device.str(), config.num_envs, config.num_steps,
-                                trainer_.policy().num_parameters, config.precision, folder_.path().string()));
+  progress_.message(fmt::format("{} on {}: {}, {} parameters, generic road, {}, run folder {}", config.task,
+                                device.str(), trainer_->source(), trainer_->policy().num_parameters, config.precision,
+                                folder_.path().string()));
   if (!options.sources.empty()) progress_.message(fmt::format("configuration: {}", fmt::join(options.sources, ", ")));
 }
 
@@ -140,7 +140,7 @@ void TrainRun::deliver(const IterationMetrics& m) {
   counters_.global_step = m.iteration * steps_per_iteration_;
   counters_.episodes += m.episodes.episodes;
   counters_.non_finite_worlds += m.episodes.nonfinite;
-  counters_.epochs += config_.update_epochs;
+  counters_.epochs += config_.algo == "bc" ? 1 : config_.update_epochs;
   counters_.window_return_sum += m.episodes.return_sum;
   counters_.window_length_sum += m.episodes.length_sum;
   counters_.window_episodes += m.episodes.episodes;
@@ -182,22 +182,24 @@ void TrainRun::write_row(const IterationMetrics& m) {
   std::fill(c.window_reward_terms.begin(), c.window_reward_terms.end(), 0.0);
   c.window_return_sum = c.window_length_sum = 0;
   c.window_episodes = 0;
-  add("episodes", static_cast<double>(c.episodes));
   add("learning_rate", m.learning_rate);
-  add("value_loss", m.loss.value_loss);
   add("policy_loss", m.loss.policy_loss);
   add("entropy", m.loss.entropy);
-  add("old_approx_kl", m.loss.old_approx_kl);
-  add("approx_kl", m.loss.approx_kl);
-  add("clipfrac", m.loss.clipfrac);
-  add("explained_variance", m.explained_variance);
-  add("loss", m.loss.policy_loss - config_.ent_coef * m.loss.entropy + config_.vf_coef * m.loss.value_loss);
-  add("clip_coef", config_.clip_coef);
-  add("ent_coef", config_.ent_coef);
   add("std", m.std);
   add("n_updates", static_cast<double>(c.epochs));
   add("grad_norm", m.grad_norm);
-  add("non_finite_worlds", static_cast<double>(c.non_finite_worlds));
+  if (config_.algo == "ppo") {
+    add("episodes", static_cast<double>(c.episodes));
+    add("value_loss", m.loss.value_loss);
+    add("old_approx_kl", m.loss.old_approx_kl);
+    add("approx_kl", m.loss.approx_kl);
+    add("clipfrac", m.loss.clipfrac);
+    add("explained_variance", m.explained_variance);
+    add("loss", m.loss.policy_loss - config_.ent_coef * m.loss.entropy + config_.vf_coef * m.loss.value_loss);
+    add("clip_coef", config_.clip_coef);
+    add("ent_coef", config_.ent_coef);
+    add("non_finite_worlds", static_cast<double>(c.non_finite_worlds));
+  }
   const double seconds = elapsed();
   add("sps", static_cast<double>(c.global_step - first_step_) / std::max(1e-9, seconds - evaluation_seconds_));
   add("wall_time", seconds);
@@ -218,7 +220,7 @@ void TrainRun::write_row(const IterationMetrics& m) {
 
 void TrainRun::evaluate() {
   const auto before = Clock::now();
-  evaluator_.net().load(trainer_.exec(), trainer_.parameters(), trainer_.normalizer_state());
+  evaluator_.net().load(trainer_->exec(), trainer_->parameters(), trainer_->normalizer_state());
   const EvaluationResult result = evaluator_.run();
   evaluated_ = counters_.iteration;
   MetricRow row{counters_.global_step, counters_.iteration, {}};
@@ -229,7 +231,7 @@ void TrainRun::evaluate() {
   const bool best = result.non_finite == 0 && result.return_mean >= counters_.best_return;
   if (best) {
     counters_.best_return = result.return_mean;
-    const Snapshot snapshot = trainer_.save();
+    const Snapshot snapshot = trainer_->save();
     folder_.save_best(snapshot.tensors, checkpoint_metadata({config_, counters_, metrics_->offsets()}));
   }
   evaluation_seconds_ += std::chrono::duration<double>(Clock::now() - before).count();
@@ -244,7 +246,7 @@ void TrainRun::evaluate() {
 
 void TrainRun::checkpoint() {
   const auto before = Clock::now();
-  const Snapshot snapshot = trainer_.save();
+  const Snapshot snapshot = trainer_->save();
   folder_.save_checkpoint(counters_.iteration, snapshot.tensors,
                           checkpoint_metadata({config_, counters_, metrics_->offsets()}));
   folder_.keep();
@@ -254,7 +256,7 @@ void TrainRun::checkpoint() {
 
 // Everything under way is done; does what is due now.
 void TrainRun::settle() {
-  while (trainer_.in_flight() > 0) deliver(trainer_.wait());
+  while (trainer_->in_flight() > 0) deliver(trainer_->wait());
   const bool end = counters_.iteration >= total_iterations_;
   if (evaluated_ != counters_.iteration && (due(config_.eval_interval) || end)) evaluate();
   if (saved_ != counters_.iteration && (due(config_.checkpoint_interval) || end || signal_received != 0)) checkpoint();
@@ -264,15 +266,15 @@ int TrainRun::run() {
   evaluated_ = counters_.iteration;  // a checkpoint was written after the evaluation of its iteration
   while (counters_.iteration < total_iterations_ && signal_received == 0) {
     const double before = thread_seconds();
-    trainer_.enqueue();
+    trainer_->enqueue();
     host_seconds_ += thread_seconds() - before;
     ++host_iterations_;
-    while (auto metrics = trainer_.poll()) deliver(*metrics);
-    if (boundary(trainer_.enqueued()) || signal_received != 0) {
+    while (auto metrics = trainer_->poll()) deliver(*metrics);
+    if (boundary(trainer_->enqueued()) || signal_received != 0) {
       settle();
       continue;
     }
-    if (trainer_.in_flight() >= MetricsRing::kDepth) deliver(trainer_.wait());
+    if (trainer_->in_flight() >= MetricsRing::kDepth) deliver(trainer_->wait());
   }
   settle();
   metrics_->flush();
@@ -336,7 +338,10 @@ std::optional<Safetensors> resumed_checkpoint(const TrainConfig& config, const s
 
 }  // namespace
 
-int train_command(const TrainConfig& config, const TrainOptions& options) {
+int train_command(const TrainConfig& given, const TrainOptions& options) {
+  TrainConfig config = given;
+  // a run goes on from any folder
+  if (!config.dataset.empty()) config.dataset = std::filesystem::absolute(config.dataset).lexically_normal().string();
   listen_for_signals();
   const Device device = parse_device(config.device);
   if (config.capture == "on" && !device.is_cuda())

@@ -1,5 +1,4 @@
-// Python's layout of to_h5: groups are nested TensorDicts, datasets leaves; bool is h5py's enumeration of FALSE and
-// TRUE.
+// Python's layout of to_h5: groups are nested TensorDicts, datasets leaves.
 #include <ATen/ops/empty.h>
 #include <hdf5.h>
 
@@ -8,9 +7,9 @@
 #include <bit>
 
 #include "data/hdf5_handle.h"
+#include "data/staged_path.h"
 #include "data/tensordict/arena_view.h"
 #include "data/tensordict/persist.h"
-#include "data/tensordict/staged_path.h"
 #include "data/tensordict/tensordict_node.h"
 
 namespace hotloop {
@@ -32,20 +31,11 @@ Hdf5Handle half_type() {
   return type;
 }
 
-Hdf5Handle bool_type() {
-  Hdf5Handle type(H5Tenum_create(H5T_NATIVE_INT8), "HDF5 bool");
-  std::int8_t value = 0;
-  hdf5_check(H5Tenum_insert(type.get(), "FALSE", &value), "HDF5 bool");
-  value = 1;
-  hdf5_check(H5Tenum_insert(type.get(), "TRUE", &value), "HDF5 bool");
-  return type;
-}
-
 Hdf5Handle memory_type(DType dtype, const std::string& where) {
   const auto copy = [&](hid_t native) { return Hdf5Handle(H5Tcopy(native), where); };
   switch (dtype) {
     case DType::boolean:
-      return bool_type();
+      return hdf5_bool_type();
     case DType::u8:
       return copy(H5T_NATIVE_UINT8);
     case DType::i8:
@@ -66,13 +56,6 @@ Hdf5Handle memory_type(DType dtype, const std::string& where) {
       break;
   }
   throw Error(where + " is bfloat16, which Python's tensordict cannot keep in HDF5; convert it or use memmap");
-}
-
-bool is_bool_enum(hid_t type) {
-  if (H5Tget_size(type) != 1 || H5Tget_nmembers(type) != 2) return false;
-  std::int8_t value = -1;
-  return H5Tenum_valueof(type, "FALSE", &value) >= 0 && value == 0 && H5Tenum_valueof(type, "TRUE", &value) >= 0 &&
-         value == 1;
 }
 
 DType file_dtype(hid_t type, const std::string& where) {
@@ -97,7 +80,7 @@ DType file_dtype(hid_t type, const std::string& where) {
       break;
     }
     case H5T_ENUM:
-      if (is_bool_enum(type)) return DType::boolean;
+      if (is_hdf5_bool(type)) return DType::boolean;
       break;
     default:
       break;

@@ -15,7 +15,7 @@
 #include "data/file.h"
 #include "data/tensordict/arena_view.h"
 #include "data/tensordict/persist.h"
-#include "data/tensordict/staged_path.h"
+#include "data/staged_path.h"
 #include "data/tensordict/tensordict_node.h"
 
 namespace hotloop {

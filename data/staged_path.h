@@ -20,10 +20,18 @@ class StagedPath {
   void commit_file();
   // A folder at the target is exchanged in one step and removed; the caller has checked that it may be.
   void commit_folder();
+  // A file or folder that must be new: Error if something is at the target.
+  void commit_new();
 
  private:
   std::filesystem::path target_, staged_;
 };
+
+// Makes a file, or the entries of a folder (flags O_DIRECTORY), durable.
+void synchronize_path(const std::filesystem::path& path, int flags = 0);
+
+// Gives a file or folder its final name, durably. Error if something has that name.
+void rename_new(const std::filesystem::path& from, const std::filesystem::path& to);
 
 // A file of `bytes` zeros that takes no space until written.
 void write_zeros(const std::filesystem::path& file, std::size_t bytes);

@@ -1,4 +1,4 @@
-#include "data/tensordict/staged_path.h"
+#include "data/staged_path.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,6 @@
 #include "sim/core/error.h"
 
 namespace hotloop {
-namespace {
 
 namespace fs = std::filesystem;
 
@@ -22,7 +21,17 @@ void synchronize_path(const fs::path& path, int flags) {
   if (file.get() < 0 || (::fsync(file.get()) != 0 && errno != EINVAL)) throw_file_error(path, errno);
 }
 
-}  // namespace
+void rename_new(const fs::path& from, const fs::path& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) != 0) {
+    if (errno == EEXIST) throw Error("'" + to.string() + "' exists");
+    if (errno != EINVAL && errno != ENOSYS) throw_file_error(to, errno);
+    // a file system without that flag
+    std::error_code ignored;
+    if (fs::exists(fs::symlink_status(to, ignored))) throw Error("'" + to.string() + "' exists");
+    if (::rename(from.c_str(), to.c_str()) != 0) throw_file_error(to, errno);
+  }
+  synchronize_path(to.parent_path(), O_DIRECTORY);
+}
 
 StagedPath::StagedPath(const fs::path& target) {
   static std::atomic<unsigned> counter{0};
@@ -64,6 +73,8 @@ void StagedPath::commit_folder() {
   }
   synchronize_path(target_.parent_path(), O_DIRECTORY);
 }
+
+void StagedPath::commit_new() { rename_new(staged_, target_); }
 
 void write_zeros(const fs::path& path, std::size_t bytes) {
   const detail::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));

@@ -1,0 +1,67 @@
+// D4RL: one row a step over all episodes. The loaders read every dataset of the file, so that all else is attributes.
+#include "data/dataset/describe.h"
+#include "data/dataset/hdf5_write.h"
+#include "data/dataset/writer.h"
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+
+class D4rlWriter : public DatasetWriter {
+ public:
+  D4rlWriter(const fs::path& path, const DatasetInfo& info)
+      : path_(path),
+        file_(create_hdf5(path)),
+        width_(static_cast<std::size_t>(info.env.obs_dim())),
+        observations_(file_.get(), "observations", float32_type(), {width_}),
+        next_observations_(file_.get(), "next_observations", float32_type(), {width_}),
+        actions_(file_.get(), "actions", info.env.action.is_box() ? float32_type() : int64_type(), action_dims(info)),
+        rewards_(file_.get(), "rewards", float32_type(), {}),
+        terminals_(file_.get(), "terminals", hdf5_bool_type(), {}),
+        timeouts_(file_.get(), "timeouts", hdf5_bool_type(), {}) {
+    write_attribute(file_.get(), kProvenanceKey, provenance_json(info));
+  }
+
+  void append(const Episode& episode) override {
+    const Hdf5Quiet quiet;
+    const auto length = static_cast<std::size_t>(episode.length);
+    observations_.append(episode.observations.data(), length);
+    next_observations_.append(episode.observations.data() + width_, length);
+    actions_.append(episode.actions.data(), length);
+    rewards_.append(episode.rewards.data(), length);
+    terminals_.append(episode.terminated.data(), length);
+    // an episode that ends by itself in its last step is terminal: learners bootstrap from every timeout
+    std::vector<std::uint8_t> timeouts = episode.truncated;
+    for (std::size_t t = 0; t < length; ++t) timeouts[t] = timeouts[t] && !episode.terminated[t];
+    timeouts_.append(timeouts.data(), length);
+  }
+
+  void finish() override {
+    const Hdf5Quiet quiet;
+    for (RowDataset* set : {&observations_, &next_observations_, &actions_, &rewards_, &terminals_, &timeouts_})
+      set->flush();
+    flush_hdf5(file_, path_);
+  }
+
+ private:
+  // one discrete action is a number, as in Gymnasium
+  static std::vector<hsize_t> action_dims(const DatasetInfo& info) {
+    if (info.env.action.kind == ActionSpace::Kind::discrete) return {};
+    return {static_cast<hsize_t>(info.env.action.dim())};
+  }
+
+  Hdf5Quiet quiet_;
+  fs::path path_;
+  Hdf5Handle file_;
+  std::size_t width_;
+  RowDataset observations_, next_observations_, actions_, rewards_, terminals_, timeouts_;
+};
+
+}  // namespace
+
+std::unique_ptr<DatasetWriter> make_d4rl_writer(const fs::path& path, const DatasetInfo& info) {
+  return std::make_unique<D4rlWriter>(path, info);
+}
+
+}  // namespace hotloop

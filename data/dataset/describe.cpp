@@ -1,0 +1,148 @@
+#include "data/dataset/describe.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "sim/core/error.h"
+#include "sim/core/registry.h"
+#include "sim/core/value.h"
+#include "sim/core/version.h"
+
+namespace hotloop {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct GymnasiumEntry {
+  const char *task, *entry_point;
+  const char* vector_entry_point = nullptr;
+};
+// Where Gymnasium 1.4 keeps the tasks that we share with it.
+constexpr GymnasiumEntry kGymnasium[] = {
+    {"CartPole-v1", "classic_control.cartpole:CartPoleEnv", "classic_control.cartpole:CartPoleVectorEnv"},
+    {"MountainCar-v0", "classic_control.mountain_car:MountainCarEnv"},
+    {"MountainCarContinuous-v0", "classic_control.continuous_mountain_car:Continuous_MountainCarEnv"},
+    {"Pendulum-v1", "classic_control.pendulum:PendulumEnv"},
+    {"Acrobot-v1", "classic_control.acrobot:AcrobotEnv"},
+    {"Reacher-v5", "mujoco.reacher_v5:ReacherEnv"},
+    {"Pusher-v5", "mujoco.pusher_v5:PusherEnv"},
+    {"InvertedPendulum-v5", "mujoco.inverted_pendulum_v5:InvertedPendulumEnv"},
+    {"InvertedDoublePendulum-v5", "mujoco.inverted_double_pendulum_v5:InvertedDoublePendulumEnv"},
+    {"HalfCheetah-v5", "mujoco.half_cheetah_v5:HalfCheetahEnv"},
+    {"Hopper-v5", "mujoco.hopper_v5:HopperEnv"},
+    {"Swimmer-v5", "mujoco.swimmer_v5:SwimmerEnv"},
+    {"Walker2d-v5", "mujoco.walker2d_v5:Walker2dEnv"},
+    {"Ant-v5", "mujoco.ant_v5:AntEnv"},
+    {"Humanoid-v5", "mujoco.humanoid_v5:HumanoidEnv"},
+    {"HumanoidStandup-v5", "mujoco.humanoidstandup_v5:HumanoidStandupEnv"},
+};
+
+// float32 as Python prints the double of the same value
+std::string bounds_text(const std::vector<float>& bounds) {
+  std::string text = "[";
+  for (const float b : bounds) {
+    if (text.size() > 1) text += ", ";
+    text += std::isfinite(b) ? Json(static_cast<double>(b)).dump() : b > 0 ? "Infinity" : "-Infinity";
+  }
+  return text + "]";
+}
+
+std::string box_text(const std::vector<float>& low, const std::vector<float>& high) {
+  return fmt::format(R"({{"type": "Box", "dtype": "float32", "shape": [{}], "low": {}, "high": {}}})", low.size(),
+                     bounds_text(low), bounds_text(high));
+}
+
+// An option's text, which is TOML, as the value that Gymnasium's constructor takes, which Python's JSON reads.
+std::string option_value(const std::string& text) {
+  if (text.find('"') != std::string::npos) return text;
+  std::string value = text;
+  for (std::size_t at = 0; (at = value.find("inf", at)) != std::string::npos; at += 8) value.replace(at, 3, "Infinity");
+  const bool plain = value == "true" || value == "false" || value.find_first_of("[0123456789I") != std::string::npos;
+  return plain ? value : Json(text).dump();
+}
+
+// Those that are not as the task has them by itself.
+EnvOptions changed_options(const DatasetInfo& info) {
+  EnvOptions changed;
+  for (const EnvEntry& entry : environments()) {
+    if (entry.spec.name != info.env.name) continue;
+    for (const EnvOption& option : info.options)
+      for (const EnvOptionInfo& known : entry.options)
+        if (known.key == option.key && known.preset != option.text) changed.push_back(option);
+  }
+  return changed;
+}
+
+std::string gymnasium_path(const char* path) { return std::string("gymnasium.envs.") + path; }
+
+}  // namespace
+
+std::string observation_space_json(const EnvSpec& env) { return box_text(env.observation.low, env.observation.high); }
+
+std::string action_space_json(const ActionSpace& action) {
+  if (action.is_box()) return box_text(action.low, action.high);
+  if (action.kind == ActionSpace::Kind::discrete)
+    return fmt::format(R"({{"type": "Discrete", "dtype": "int64", "start": 0, "n": {}}})", action.nvec[0]);
+  const std::vector<std::int64_t> start(action.nvec.size(), 0);
+  return Json{{"type", "MultiDiscrete"}, {"dtype", "int64"}, {"nvec", action.nvec}, {"start", start}}.dump();
+}
+
+std::string env_kwargs_json(const DatasetInfo& info) {
+  std::string text = "{";
+  for (const EnvOption& option : changed_options(info))
+    text += (text.size() > 1 ? ", " : "") + Json(option.key).dump() + ": " + option_value(option.text);
+  return text + "}";
+}
+
+std::string gymnasium_spec_json(const DatasetInfo& info) {
+  for (const EnvOption& option : changed_options(info))
+    if (is_randomize(option.key)) return "";
+  for (const GymnasiumEntry& entry : kGymnasium) {
+    if (info.env.name != entry.task) continue;
+    const double threshold = info.env.reward_threshold;
+    const Json vector_entry = entry.vector_entry_point ? Json(gymnasium_path(entry.vector_entry_point)) : Json();
+    return fmt::format(R"({{"id": "{}", "entry_point": "{}", "reward_threshold": {}, "nondeterministic": false, )"
+                       R"("max_episode_steps": {}, "order_enforce": true, "disable_env_checker": false, "kwargs": {}, )"
+                       R"("additional_wrappers": [], "vector_entry_point": {}}})",
+                       entry.task, gymnasium_path(entry.entry_point),
+                       std::isfinite(threshold) ? Json(threshold).dump() : "null", info.env.max_episode_steps,
+                       env_kwargs_json(info), vector_entry.dump());
+  }
+  return "";
+}
+
+std::string provenance_json(const DatasetInfo& info) {
+  Json options = Json::object();
+  for (const EnvOption& option : info.options) options[option.key] = option.text;
+  return Json{{"version", version()},
+              {"task", info.env.name},
+              {"max_episode_steps", info.env.max_episode_steps},
+              {"options", options},
+              {"dataset_id", info.dataset_id},
+              {"algorithm", info.algorithm},
+              {"description", info.description}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+DatasetInfo info_from_provenance(const std::string& text, const std::string& source) {
+  try {
+    const Json json = Json::parse(text);
+    DatasetInfo info;
+    for (const auto& [key, value] : json.at("options").items())
+      info.options.push_back({key, value.get<std::string>(), "option " + key});
+    info.env = spec_with_options(find_environment(json.at("task").get<std::string>()), info.options);
+    json.at("max_episode_steps").get_to(info.env.max_episode_steps);
+    json.at("dataset_id").get_to(info.dataset_id);
+    json.at("algorithm").get_to(info.algorithm);
+    json.at("description").get_to(info.description);
+    return info;
+  } catch (const Json::exception&) {
+    throw Error(source + ": the description of its task is damaged: " + shown(text));
+  } catch (const Error& e) {
+    throw Error(source + ": " + e.what());
+  }
+}
+
+}  // namespace hotloop

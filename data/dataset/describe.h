@@ -1,0 +1,28 @@
+// Environments and spaces as the field's JSON.
+#pragma once
+#include <string>
+
+#include "data/dataset/episode.h"
+
+namespace hotloop {
+
+// Minari's JSON of the spaces. Unbounded components are Python's tokens Infinity and -Infinity, which no JSON library
+// writes.
+std::string observation_space_json(const EnvSpec& env);
+std::string action_space_json(const ActionSpace& action);
+
+// What a Gymnasium task's constructor is given beside its defaults, as a JSON object.
+std::string env_kwargs_json(const DatasetInfo& info);
+
+// Gymnasium's EnvSpec as JSON; "" where Gymnasium has no such environment: tasks of our own, and worlds whose models
+// differ.
+std::string gymnasium_spec_json(const DatasetInfo& info);
+
+// What every format carries beside its own metadata, so that a dataset can be traced and repaired: one JSON object.
+std::string provenance_json(const DatasetInfo& info);
+// The other way. Error with `source` where the text is damaged or the task unknown.
+DatasetInfo info_from_provenance(const std::string& text, const std::string& source);
+
+inline constexpr const char* kProvenanceKey = "hotloop";  // attribute or key that holds it
+
+}  // namespace hotloop

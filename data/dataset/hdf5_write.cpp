@@ -1,0 +1,101 @@
+#include "data/dataset/hdf5_write.h"
+
+#include <algorithm>
+
+#include "data/staged_path.h"
+
+namespace hotloop {
+namespace {
+
+constexpr std::size_t kPieceBytes = 512 * 1024;  // a chunk: below HDF5's chunk cache of 1 MiB
+
+std::string cannot_write(const std::string& name) { return "cannot write '" + name + "'"; }
+
+void write_scalar(hid_t object, const std::string& name, hid_t file_type, hid_t memory_type, const void* value) {
+  const Hdf5Handle space(H5Screate(H5S_SCALAR), cannot_write(name));
+  const Hdf5Handle attribute(H5Acreate2(object, name.c_str(), file_type, space.get(), H5P_DEFAULT, H5P_DEFAULT),
+                             cannot_write(name));
+  hdf5_check(H5Awrite(attribute.get(), memory_type, value), cannot_write(name));
+}
+
+}  // namespace
+
+Hdf5Handle create_hdf5(const std::filesystem::path& path) {
+  return Hdf5Handle(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), cannot_write(path.string()));
+}
+
+void flush_hdf5(const Hdf5Handle& file, const std::filesystem::path& path) {
+  hdf5_check(H5Fflush(file.get(), H5F_SCOPE_GLOBAL), cannot_write(path.string()));
+  synchronize_path(path);
+}
+
+Hdf5Handle create_group(hid_t parent, const std::string& name) {
+  return Hdf5Handle(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), cannot_write(name));
+}
+
+void write_dataset(hid_t group, const std::string& name, hid_t file_type, hid_t memory_type,
+                   const std::vector<hsize_t>& dims, const void* data) {
+  const Hdf5Handle space(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr), cannot_write(name));
+  const Hdf5Handle set(H5Dcreate2(group, name.c_str(), file_type, space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                       cannot_write(name));
+  if (std::find(dims.begin(), dims.end(), 0u) != dims.end()) return;
+  hdf5_check(H5Dwrite(set.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), cannot_write(name));
+}
+
+void write_attribute(hid_t object, const std::string& name, std::int64_t value) {
+  write_scalar(object, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
+}
+
+void write_attribute(hid_t object, const std::string& name, double value) {
+  write_scalar(object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
+}
+
+void write_attribute(hid_t object, const std::string& name, const std::string& value) {
+  const Hdf5Handle type(H5Tcopy(H5T_C_S1), cannot_write(name));
+  hdf5_check(H5Tset_size(type.get(), H5T_VARIABLE), cannot_write(name));
+  hdf5_check(H5Tset_cset(type.get(), H5T_CSET_UTF8), cannot_write(name));
+  const char* text = value.c_str();
+  write_scalar(object, name, type.get(), type.get(), &text);
+}
+
+RowDataset::RowDataset(hid_t group, const std::string& name, Hdf5Handle type, std::vector<hsize_t> row_dims)
+    : name_(name), type_(std::move(type)), dims_(std::move(row_dims)), row_bytes_(H5Tget_size(type_.get())) {
+  for (const hsize_t n : dims_) row_bytes_ *= n;
+  dims_.insert(dims_.begin(), 0);
+  std::vector<hsize_t> most = dims_, chunk = dims_;
+  most[0] = H5S_UNLIMITED;
+  chunk[0] = std::max<hsize_t>(1, kPieceBytes / row_bytes_);
+  const int rank = static_cast<int>(dims_.size());
+  const Hdf5Handle space(H5Screate_simple(rank, dims_.data(), most.data()), cannot_write(name));
+  const Hdf5Handle layout(H5Pcreate(H5P_DATASET_CREATE), cannot_write(name));
+  hdf5_check(H5Pset_chunk(layout.get(), rank, chunk.data()), cannot_write(name));
+  set_ = Hdf5Handle(H5Dcreate2(group, name.c_str(), type_.get(), space.get(), H5P_DEFAULT, layout.get(), H5P_DEFAULT),
+                    cannot_write(name));
+}
+
+void RowDataset::append(const void* data, std::size_t rows) {
+  const char* bytes = static_cast<const char*>(data);
+  pending_.insert(pending_.end(), bytes, bytes + rows * row_bytes_);
+  if (pending_.size() >= kPieceBytes) flush();
+}
+
+void RowDataset::flush() {
+  if (pending_.empty()) return;
+  std::vector<hsize_t> start(dims_.size(), 0), count = dims_;
+  start[0] = dims_[0];
+  count[0] = pending_.size() / row_bytes_;
+  dims_[0] += count[0];
+  hdf5_check(H5Dset_extent(set_.get(), dims_.data()), cannot_write(name_));
+  const Hdf5Handle file_space(H5Dget_space(set_.get()), cannot_write(name_));
+  hdf5_check(H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
+             cannot_write(name_));
+  const Hdf5Handle space(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), cannot_write(name_));
+  hdf5_check(H5Dwrite(set_.get(), type_.get(), space.get(), file_space.get(), H5P_DEFAULT, pending_.data()),
+             cannot_write(name_));
+  pending_.clear();
+}
+
+Hdf5Handle float32_type() { return Hdf5Handle(H5Tcopy(H5T_IEEE_F32LE), "HDF5 float32"); }
+Hdf5Handle int64_type() { return Hdf5Handle(H5Tcopy(H5T_STD_I64LE), "HDF5 int64"); }
+
+}  // namespace hotloop

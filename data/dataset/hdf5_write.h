@@ -1,0 +1,46 @@
+// What the HDF5 formats write with: whole datasets, datasets that grow by rows, attributes.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "data/hdf5_handle.h"
+
+namespace hotloop {
+
+// A new file in the oldest format, which every reader of the field knows.
+Hdf5Handle create_hdf5(const std::filesystem::path& path);
+// Hands everything to the system and to the disk; a failure that closing would hide is an Error here.
+void flush_hdf5(const Hdf5Handle& file, const std::filesystem::path& path);
+
+Hdf5Handle create_group(hid_t parent, const std::string& name);
+
+// A contiguous dataset of `dims`; `data` is of `memory_type` and stored as `file_type`.
+void write_dataset(hid_t group, const std::string& name, hid_t file_type, hid_t memory_type,
+                   const std::vector<hsize_t>& dims, const void* data);
+
+void write_attribute(hid_t object, const std::string& name, std::int64_t value);
+void write_attribute(hid_t object, const std::string& name, double value);
+void write_attribute(hid_t object, const std::string& name, const std::string& value);
+
+// A chunked dataset of rows that grows at its end.
+class RowDataset {
+ public:
+  // row_dims: of one row; empty for a number a row.
+  RowDataset(hid_t group, const std::string& name, Hdf5Handle type, std::vector<hsize_t> row_dims);
+  // `rows` rows of the dataset's own type. They are gathered and written in large pieces.
+  void append(const void* data, std::size_t rows);
+  void flush();
+
+ private:
+  std::string name_;
+  Hdf5Handle type_, set_;
+  std::vector<hsize_t> dims_;  // dims_[0]: rows written
+  std::size_t row_bytes_;
+  std::vector<char> pending_;
+};
+
+Hdf5Handle float32_type();
+Hdf5Handle int64_type();
+
+}  // namespace hotloop

@@ -1,0 +1,122 @@
+// Minari 0.5: a group an episode with datasets of the episode's own length, and metadata.json.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "data/dataset/describe.h"
+#include "data/dataset/hdf5_write.h"
+#include "data/dataset/writer.h"
+#include "data/file.h"
+#include "sim/core/version.h"
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kMinariVersion = "0.5.0";  // the oldest of the 0.5 series: newer readers take it, too
+constexpr int kScoreEpisodes = 100;              // that a reference score is the mean of
+
+class MinariWriter : public DatasetWriter {
+ public:
+  MinariWriter(const fs::path& path, const DatasetInfo& info)
+      : data_(path / "data"), info_(info), bool_(hdf5_bool_type()), file_(create(data_)) {}
+
+  void append(const Episode& episode) override {
+    const Hdf5Quiet quiet;
+    const auto length = static_cast<hsize_t>(episode.length), width = static_cast<hsize_t>(info_.env.obs_dim());
+    const Hdf5Handle group = create_group(file_.get(), fmt::format("episode_{}", episode.id));
+    write_attribute(group.get(), "id", episode.id);
+    write_attribute(group.get(), "total_steps", episode.length);
+    if (episode.seed >= 0) write_attribute(group.get(), "seed", episode.seed);
+    if (episode.world >= 0) write_attribute(group.get(), "world", episode.world);
+    write_reward_statistics(group.get(), episode);
+    const auto write = [&](const char* name, hid_t file_type, hid_t memory_type, const std::vector<hsize_t>& dims,
+                           const void* data) { write_dataset(group.get(), name, file_type, memory_type, dims, data); };
+    write("observations", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {length + 1, width}, episode.observations.data());
+    write_actions(group.get(), episode);
+    write("rewards", H5T_IEEE_F64LE, H5T_NATIVE_FLOAT, {length}, episode.rewards.data());
+    write("terminations", bool_.get(), bool_.get(), {length}, episode.terminated.data());
+    write("truncations", bool_.get(), bool_.get(), {length}, episode.truncated.data());
+    create_group(group.get(), "infos");  // readers want it even where it is empty
+    ++episodes_;
+    steps_ += episode.length;
+  }
+
+  void finish() override {
+    const Hdf5Quiet quiet;
+    const fs::path path = data_ / "main_data.hdf5";
+    flush_hdf5(file_, path);
+    file_.reset();
+    write_file(data_ / "metadata.json", metadata(static_cast<double>(fs::file_size(path)) / 1e6));
+  }
+
+ private:
+  static Hdf5Handle create(const fs::path& data) {
+    const Hdf5Quiet quiet;
+    make_folder(data);
+    return create_hdf5(data / "main_data.hdf5");
+  }
+
+  void write_actions(hid_t group, const Episode& episode) {
+    const ActionSpace& action = info_.env.action;
+    std::vector<hsize_t> dims = {static_cast<hsize_t>(episode.length)};
+    if (action.kind != ActionSpace::Kind::discrete) dims.push_back(static_cast<hsize_t>(action.dim()));
+    if (action.is_box())
+      write_dataset(group, "actions", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, dims, episode.actions.data());
+    else
+      write_dataset(group, "actions", H5T_STD_I64LE, H5T_NATIVE_INT64, dims, episode.actions.data());
+  }
+
+  static void write_reward_statistics(hid_t group, const Episode& episode) {
+    const auto count = static_cast<double>(episode.length);
+    const double sum = episode.episode_return(), mean = sum / count;
+    double squares = 0;
+    for (const float r : episode.rewards) squares += (r - mean) * (r - mean);
+    const auto [low, high] = std::minmax_element(episode.rewards.begin(), episode.rewards.end());
+    write_attribute(group, "rewards_sum", sum);
+    write_attribute(group, "rewards_mean", mean);
+    write_attribute(group, "rewards_std", std::sqrt(squares / count));
+    write_attribute(group, "rewards_max", static_cast<double>(*high));
+    write_attribute(group, "rewards_min", static_cast<double>(*low));
+  }
+
+  std::string metadata(double megabytes) const {
+    Json json = {{"dataset_id", info_.dataset_id},
+                 {"minari_version", kMinariVersion},
+                 {"data_format", "hdf5"},
+                 {"total_episodes", episodes_},
+                 {"total_steps", steps_},
+                 {"dataset_size", std::round(megabytes * 10) / 10},
+                 {"observation_space", observation_space_json(info_.env)},
+                 {"action_space", action_space_json(info_.env.action)},
+                 {"algorithm_name", info_.algorithm},
+                 {"author", info_.authors},
+                 {"author_email", info_.author_emails},
+                 {"description", info_.description},
+                 {"requirements", Json::array()},
+                 {"hotloop_version", version()},
+                 {kProvenanceKey, provenance_json(info_)}};
+    if (const std::string spec = gymnasium_spec_json(info_); !spec.empty()) json["env_spec"] = spec;
+    if (info_.ref_min_score) json["ref_min_score"] = *info_.ref_min_score;
+    if (info_.ref_max_score) json["ref_max_score"] = *info_.ref_max_score;
+    if (info_.ref_min_score || info_.ref_max_score) json["num_episodes_average_score"] = kScoreEpisodes;
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+
+  fs::path data_;
+  DatasetInfo info_;
+  Hdf5Handle bool_, file_;
+  std::int64_t episodes_ = 0, steps_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<DatasetWriter> make_minari_writer(const fs::path& path, const DatasetInfo& info) {
+  return std::make_unique<MinariWriter>(path, info);
+}
+
+}  // namespace hotloop

@@ -1,0 +1,175 @@
+#include "data/dataset/spool.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+
+#include "data/crc32c.h"
+#include "sim/core/error.h"
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kRecording = "recording.json";
+constexpr const char* kIndex = "episodes.bin";
+constexpr std::uint64_t kMaxRecordingBytes = 1 << 20;
+
+struct Record {
+  std::int64_t length = 0, seed = 0, world = 0;
+  std::uint64_t checksum = 0;  // crc32c of what is before it
+};
+static_assert(sizeof(Record) == 32);
+
+std::uint64_t checksum_of(const Record& record) { return crc32c(&record, offsetof(Record, checksum)); }
+
+detail::Descriptor lock_folder(const fs::path& folder) {
+  detail::Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (lock.get() < 0) throw_file_error(folder, errno);
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    throw Error("'" + folder.string() + "' is in use by another recording");
+  return lock;
+}
+
+template <class T>
+std::string_view bytes_of(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+// The files one behind the other, from their beginning.
+class BackReader {
+ public:
+  explicit BackReader(fs::path path) : path_(std::move(path)), file_(path_, std::ios::binary) {}
+  template <class T>
+  void read(std::vector<T>& values, std::size_t count) {
+    values.resize(count);
+    file_.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(count * sizeof(T)));
+    if (!file_) throw Error(path_.string() + ": cannot be read back");
+  }
+
+ private:
+  fs::path path_;
+  std::ifstream file_;
+};
+
+}  // namespace
+
+EpisodeSpool::EpisodeSpool(const fs::path& folder, const EnvSpec& env)
+    : folder_(folder),
+      lock_(lock_folder(folder)),
+      width_(static_cast<std::size_t>(env.obs_dim())),
+      action_bytes_(action_bytes(env.action)),
+      index_(folder / kIndex),
+      observation_(folder / "observation.bin"),
+      action_(folder / "action.bin"),
+      reward_(folder / "reward.bin"),
+      terminated_(folder / "terminated.bin"),
+      truncated_(folder / "truncated.bin") {}
+
+EpisodeSpool EpisodeSpool::create(const fs::path& folder, const std::string& recording, const EnvSpec& env) {
+  std::error_code reason;
+  make_folder(folder.parent_path());
+  if (!fs::create_directory(folder, reason)) throw_file_error(folder, reason ? reason.value() : EEXIST);
+  try {
+    EpisodeSpool spool(folder, env);
+    write_file(folder / kRecording, recording);
+    return spool;
+  } catch (...) {
+    fs::remove_all(folder, reason);
+    throw;
+  }
+}
+
+std::string EpisodeSpool::recording_of(const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::exists(folder, ignored)) return "";
+  if (!fs::exists(folder / kRecording, ignored)) return "{}";  // killed before it was written
+  return read_file(folder / kRecording, kMaxRecordingBytes);
+}
+
+EpisodeSpool EpisodeSpool::resume(const fs::path& folder, const EnvSpec& env) {
+  EpisodeSpool spool(folder, env);
+  remove_temporaries(folder);
+  spool.take_records();
+  return spool;
+}
+
+// Counts the whole records and cuts every file to them.
+void EpisodeSpool::take_records() {
+  std::ifstream file(folder_ / kIndex, std::ios::binary);
+  Record record;
+  while (file.read(reinterpret_cast<char*>(&record), sizeof record) && record.checksum == checksum_of(record)) {
+    ++episodes_;
+    steps_ += record.length;
+    last_seed_ = record.seed;
+    last_world_ = record.world;
+  }
+  const auto steps = static_cast<std::uint64_t>(steps_), episodes = static_cast<std::uint64_t>(episodes_);
+  try {
+    index_.truncate_to(episodes * sizeof(Record));
+    observation_.truncate_to((steps + episodes) * width_ * sizeof(float));
+    action_.truncate_to(steps * action_bytes_);
+    reward_.truncate_to(steps * sizeof(float));
+    terminated_.truncate_to(steps);
+    truncated_.truncate_to(steps);
+  } catch (const Error&) {
+    throw Error("'" + folder_.string() + "': this interrupted recording is damaged; remove it and record anew");
+  }
+}
+
+void EpisodeSpool::append(const Episode& episode) {
+  observation_.append(bytes_of(episode.observations));
+  action_.append(bytes_of(episode.actions));
+  reward_.append(bytes_of(episode.rewards));
+  terminated_.append(bytes_of(episode.terminated));
+  truncated_.append(bytes_of(episode.truncated));
+  Record record{episode.length, episode.seed, episode.world};
+  record.checksum = checksum_of(record);
+  records_.append(reinterpret_cast<const char*>(&record), sizeof record);
+  ++episodes_;
+  steps_ += episode.length;
+  last_seed_ = episode.seed;
+  last_world_ = episode.world;
+}
+
+void EpisodeSpool::flush() {
+  if (records_.empty()) return;
+  for (AppendFile* file : {&observation_, &action_, &reward_, &terminated_, &truncated_}) file->flush();
+  index_.append(records_);
+  records_.clear();
+  index_.flush();
+}
+
+void EpisodeSpool::for_each(const std::function<void(const Episode&)>& take) {
+  flush();
+  BackReader index(folder_ / kIndex), observation(observation_.path()), action(action_.path()), reward(reward_.path()),
+      terminated(terminated_.path()), truncated(truncated_.path());
+  Episode episode;
+  std::vector<Record> record;
+  for (episode.id = 0; episode.id < episodes_; ++episode.id) {
+    index.read(record, 1);
+    episode.length = record[0].length;
+    episode.seed = record[0].seed;
+    episode.world = record[0].world;
+    const auto length = static_cast<std::size_t>(episode.length);
+    observation.read(episode.observations, (length + 1) * width_);
+    action.read(episode.actions, length * action_bytes_);
+    reward.read(episode.rewards, length);
+    terminated.read(episode.terminated, length);
+    truncated.read(episode.truncated, length);
+    take(episode);
+  }
+}
+
+void EpisodeSpool::remove() {
+  std::error_code reason;
+  fs::remove_all(folder_, reason);
+  if (reason) throw_file_error(folder_, reason.value());
+}
+
+}  // namespace hotloop

@@ -1,0 +1,55 @@
+// Where episodes wait while a dataset is recorded: plain files that only grow, so that a kill at any moment costs at
+// most what was not flushed, and a later process goes on. A format is written from the spool once all episodes are
+// there.
+//
+//   recording.json   what is recorded; a resumed recording must be of the same
+//   episodes.bin     a record of fixed size an episode, each with a checksum
+//   observation.bin action.bin reward.bin terminated.bin truncated.bin
+//
+// Order on disk: the data of episodes, then their records. What lies beyond the last whole record is cut off.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "data/dataset/episode.h"
+#include "data/file.h"
+
+namespace hotloop {
+
+class EpisodeSpool {
+ public:
+  // A new spool in `folder`, which is created; `recording` is kept as recording.json. Error if the folder is there.
+  static EpisodeSpool create(const std::filesystem::path& folder, const std::string& recording, const EnvSpec& env);
+  // One that was left by a killed process, cut to its last whole episode. Error if it is missing, damaged, or in use.
+  static EpisodeSpool resume(const std::filesystem::path& folder, const EnvSpec& env);
+  // recording.json of the spool in `folder`; "" where there is no spool.
+  static std::string recording_of(const std::filesystem::path& folder);
+
+  void append(const Episode& episode);  // its id must be episodes()
+  void flush();                         // durable: what was appended before survives
+
+  std::int64_t episodes() const { return episodes_; }
+  std::int64_t steps() const { return steps_; }
+  std::int64_t last_seed() const { return last_seed_; }  // of the last episode; -1: none
+  std::int64_t last_world() const { return last_world_; }
+  const std::filesystem::path& folder() const { return folder_; }
+
+  // Flushes, then reads every episode back in order.
+  void for_each(const std::function<void(const Episode&)>& take);
+  // Removes the folder.
+  void remove();
+
+ private:
+  EpisodeSpool(const std::filesystem::path& folder, const EnvSpec& env);
+  void take_records();
+
+  std::filesystem::path folder_;
+  detail::Descriptor lock_;
+  std::size_t width_, action_bytes_;
+  AppendFile index_, observation_, action_, reward_, terminated_, truncated_;
+  std::string records_;  // not flushed yet
+  std::int64_t episodes_ = 0, steps_ = 0, last_seed_ = -1, last_world_ = -1;
+};
+
+}  // namespace hotloop

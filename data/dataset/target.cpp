@@ -1,0 +1,70 @@
+#include "data/dataset/target.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+#include "data/file.h"
+#include "sim/core/error.h"
+#include "sim/core/value.h"
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_'; }
+
+std::string environment_variable(const char* name) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? text : "";
+}
+
+}  // namespace
+
+fs::path minari_datasets_folder() {
+  if (const std::string given = environment_variable("MINARI_DATASETS_PATH"); !given.empty()) return given;
+  const std::string home = environment_variable("HOME");
+  if (home.empty()) throw Error("-o: name a folder; neither MINARI_DATASETS_PATH nor HOME is set");
+  return fs::path(home) / ".minari/datasets";
+}
+
+std::string default_dataset_id(const std::string& task, const std::string& algorithm) {
+  std::string name = task;
+  for (char& c : name) c = is_word(c) ? static_cast<char>(std::tolower(static_cast<unsigned char>(c))) : '-';
+  return "hotloop/" + name + "/" + algorithm + "-v0";
+}
+
+void check_dataset_id(const std::string& id) {
+  const auto refuse = [&] {
+    throw Error("--dataset-id " + shown(id) +
+                ": must be NAME-vN or NAMESPACE/NAME-vN of letters, digits, '-', '_' and '/'");
+  };
+  for (std::size_t i = 0; i < id.size(); ++i) {
+    const bool ends_part = i + 1 == id.size() || id[i + 1] == '/';
+    if (id[i] == '/' ? i == 0 || ends_part : !is_word(id[i])) refuse();
+  }
+  const std::string name = id.substr(id.rfind('/') + 1);
+  const std::size_t mark = name.rfind("-v");
+  if (mark == std::string::npos || mark == 0 || mark + 2 == name.size() ||
+      !std::all_of(name.begin() + static_cast<std::ptrdiff_t>(mark) + 2, name.end(),
+                   [](unsigned char c) { return std::isdigit(c); }))
+    refuse();
+}
+
+fs::path dataset_target(DatasetFormat format, const std::string& output, const std::string& dataset_id) {
+  fs::path path = output;
+  if (format == DatasetFormat::minari)
+    path = (output.empty() ? minari_datasets_folder() : fs::path(output)) / dataset_id;
+  else if (output.empty())
+    throw Error("-o: name the " + std::string(is_folder_format(format) ? "folder" : "file") + " to write");
+  std::error_code reason;
+  path = fs::weakly_canonical(fs::absolute(path.has_filename() ? path : path.parent_path()), reason);
+  if (reason || !path.has_filename()) throw Error("-o " + shown(output) + ": no dataset can be written there");
+  if (fs::exists(fs::symlink_status(path, reason)))
+    throw Error("'" + path.string() + "' exists; " +
+                (format == DatasetFormat::minari ? "name another --dataset-id or -o" : "name another -o"));
+  return path;
+}
+
+}  // namespace hotloop

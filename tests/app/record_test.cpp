@@ -1,0 +1,189 @@
+// `hotloop record`: each format opens in its own loader with the simulator's bits; counts, order, ends of episodes,
+// resumption, and what goes wrong.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "data/dataset/writer.h"
+#include "data/file.h"
+#include "tests/app/bad_input.h"
+#include "tests/app/program.h"
+#include "tests/app/reference_episodes.h"
+#include "tests/app/small_run.h"
+#include "tests/temp_folder.h"
+#include "tests/test_python.h"
+#include "train/config.h"
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+constexpr double kLimit = 120;  // [s]
+
+Words record(const std::string& target, const std::string& format, const fs::path& output, Words more) {
+  Words words = {"record", target, "--format", format, "-o", output.string(), "--device", "cpu"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+void expect_success(const ProgramResult& result) { ASSERT_EQ(result.status, 0) << result.err; }
+
+// CartPole's random episodes end by falling, Pendulum's by the time limit; discrete and box actions; one episode alone.
+TEST(Record, EveryFormatOpensInItsLoaderWithTheSimulatorsBits) {
+  const TempFolder folder;
+  std::vector<DatasetToCheck> datasets;
+  for (const auto& [task, count] : {std::pair("CartPole-v1", 12), std::pair("Pendulum-v1", 1)}) {
+    const fs::path expected = folder.path() / (std::string(task) + ".safetensors");
+    write_expected(expected, task, random_episodes(task, count, 7));
+    for (const std::string& format : kDatasetFormats) {
+      const fs::path dataset = folder.path() / (format + "_" + task);
+      expect_success(
+          run_program(record(task, format, dataset, {"--random", "--episodes", std::to_string(count), "--seed", "7"}),
+                      ".", kLimit));
+      datasets.push_back({format, dataset, expected, task});
+    }
+  }
+  const int status = check_datasets(datasets, folder / "log");
+  const std::string log = read_file(folder / "log", UINT64_MAX);
+  if (status == 77 && !must_have_python()) GTEST_SKIP() << test_python() << ": " << log;
+  EXPECT_EQ(status, 0) << log;
+}
+
+nlohmann::json metadata(const fs::path& root, const std::string& id) {
+  return nlohmann::json::parse(read_file(root / id / "data/metadata.json", UINT64_MAX));
+}
+
+TEST(Record, APolicysEpisodesAreThoseOfPlay) {
+  const TempFolder folder;
+  const std::string run = (folder / "run").string();
+  expect_success(run_program(small_run(run), ".", kLimit));
+  expect_success(run_program(record(run, "minari", folder / "sets", {"--episodes", "20", "--seed", "9"}), ".", kLimit));
+  const ProgramResult played =
+      run_program({"play", run, "--device", "cpu", "--episodes", "20", "--seed", "9", "--json"}, ".", kLimit);
+  expect_success(played);
+  const auto about = metadata(folder / "sets", "hotloop/cartpole-v1/ppo-v0");
+  EXPECT_EQ(about["total_episodes"], 20);
+  EXPECT_EQ(about["total_steps"].get<double>(), 20 * nlohmann::json::parse(played.out)["length_mean"].get<double>());
+  EXPECT_EQ(about["algorithm_name"], "ppo");
+}
+
+TEST(Record, StepsAreWholeEpisodesUntilThereAreEnough) {
+  const TempFolder folder;
+  expect_success(
+      run_program(record("Pendulum-v1", "minari", folder.path(), {"--random", "--steps", "401"}), ".", kLimit));
+  const auto about = metadata(folder.path(), "hotloop/pendulum-v1/random-v0");
+  EXPECT_EQ(about["total_episodes"], 3);
+  EXPECT_EQ(about["total_steps"], 600);
+}
+
+TEST(Record, MetadataIsWhatWasGiven) {
+  const TempFolder folder;
+  expect_success(run_program(record("Pendulum-v1", "minari", folder.path(),
+                                    {"--random", "--episodes", "2", "--dataset-id", "lab/swing-v3", "--author", "A B",
+                                     "--author-email", "a@b.c", "--author", "C D", "--description", "two swings",
+                                     "--ref-min-score", "-1200", "--ref-max-score=-150"}),
+                             ".", kLimit));
+  const auto about = metadata(folder.path(), "lab/swing-v3");
+  EXPECT_EQ(about["dataset_id"], "lab/swing-v3");
+  EXPECT_EQ(about["author"], nlohmann::json({"A B", "C D"}));
+  EXPECT_EQ(about["author_email"], nlohmann::json({"a@b.c"}));
+  EXPECT_EQ(about["description"], "two swings");
+  EXPECT_EQ(about["ref_min_score"], -1200.0);
+  EXPECT_EQ(about["ref_max_score"], -150.0);
+  EXPECT_EQ(about["num_episodes_average_score"], 100);
+}
+
+// Contents of every file below a folder, by name.
+std::map<std::string, std::string> contents(const fs::path& at) {
+  std::map<std::string, std::string> found;
+  for (const auto& entry : fs::recursive_directory_iterator(at))
+    if (entry.is_regular_file()) found[fs::relative(entry.path(), at).string()] = read_file(entry.path(), UINT64_MAX);
+  return found;
+}
+
+TEST(Record, ResumesAfterKillToTheSameBits) {
+  const TempFolder folder;
+  const auto words = [&](const char* name) {
+    return record("Acrobot-v1", "tensordict", folder / name,
+                  {"--random", "--episodes", "3000", "--num-envs", "64", "--quiet"});
+  };
+  expect_success(run_program(words("whole"), ".", kLimit));
+  const fs::path spool = folder / ".cut.recording";
+  int kills = 0;
+  for (int delay = 20000; kills < 5 && !fs::exists(folder / "cut"); delay *= 2) {
+    Words again = words("cut");
+    if (fs::exists(spool)) again.push_back("--resume");
+    Program program(again);
+    ::usleep(static_cast<useconds_t>(delay));
+    program.signal(SIGKILL);
+    kills += program.wait(kLimit).status == 128 + SIGKILL;
+  }
+  EXPECT_GT(kills, 0);
+  if (!fs::exists(folder / "cut")) {
+    ASSERT_TRUE(fs::exists(spool));
+    check_bad_input({words("cut"), "interrupted recording; go on with --resume"}, folder.path());
+    Words other = words("cut");
+    other.insert(other.end(), {"--resume", "--seed", "5"});
+    check_bad_input({other, "of another seed (1, now 5)"}, folder.path());
+    Words again = words("cut");
+    again.push_back("--resume");
+    expect_success(run_program(again, ".", kLimit));
+  }
+  EXPECT_FALSE(fs::exists(spool));
+  EXPECT_TRUE(contents(folder / "whole") == contents(folder / "cut"));
+}
+
+TEST(Record, BadInput) {
+  const TempFolder folder;
+  fs::create_directory(folder / "empty_run");
+  write_file(folder / "file", "text\n");
+  const auto random = [](Words more) {
+    Words words = {"record", "CartPole-v1", "--random", "--format", "d4rl"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const std::vector<BadInput> cases = {
+      {{"record"}, "name a run folder"},
+      {{"record", "CartPole-v1", "--random", "--episodes", "1", "-o", "x"}, "--format is missing: one of minari, d4rl"},
+      {{"record", "CartPole-v1", "--format", "d4rl", "--episodes", "1", "-o", "x"},
+       "no run or checkpoint 'CartPole-v1'"},
+      {{"record", "CartPole-v2", "--random", "--format", "d4rl", "--episodes", "1", "-o", "x"}, "CartPole-v1"},
+      {{"record", "empty_run", "--format", "d4rl", "--episodes", "1", "-o", "x"}, "holds no best.safetensors"},
+      {{"record", "file", "--format", "d4rl", "--episodes", "1", "-o", "x"}, "file"},
+      {{"record", "CartPole-v1", "--random", "--format", "hdf5", "--episodes", "1", "-o", "x"}, "--format hdf5"},
+      {random({"-o", "x"}), "--episodes N or --steps N"},
+      {random({"-o", "x", "--episodes", "1", "--steps", "1"}), "--episodes N or --steps N"},
+      {random({"-o", "x", "--episodes", "0"}), "--episodes 0"},
+      {random({"-o", "x", "--steps", "many"}), "--steps many"},
+      {random({"-o", "x", "--episodes", "1", "--seed", "-1"}), "--seed -1"},
+      {random({"-o", "x", "--episodes", "1", "--num-envs", "0"}), "--num-envs 0"},
+      {random({"-o", "x", "--episodes", "1", "--device", "gpu"}), "device"},
+      {random({"-o", "x", "--episodes", "1", "--ref-min-score", "low"}), "--ref-min-score low"},
+      {random({"-o", "x", "--episodes", "1", "--stochastic"}), "--random and --stochastic"},
+      {random({"-o", "x", "--episodes", "1", "--resume"}), "no interrupted recording"},
+      {random({"-o", "x", "--episodes", "1", "--dataset-id", "a b-v0"}), "--dataset-id 'a b-v0'"},
+      {random({"-o", "x", "--episodes", "1", "--dataset-id", "../up-v0"}), "--dataset-id ../up-v0"},
+      {random({"-o", "x", "--episodes", "1", "--dataset-id", "name"}), "--dataset-id name"},
+      {random({"--episodes", "1"}), "-o: name the file"},
+      {random({"-o", "file", "--episodes", "1"}), "exists"},
+      {random({"-o", "empty_run", "--episodes", "1"}), "exists"},
+      {random({"-o", "file/below", "--episodes", "1"}), "file"},
+      {random({"-o", "/proc/below/x", "--episodes", "1"}), "/proc/below"},
+  };
+  for (const BadInput& bad : cases) check_bad_input(bad, folder.path());
+}
+
+TEST(Record, AnExistingDatasetStaysAsItIs) {
+  const TempFolder folder;
+  for (const std::string& format : kDatasetFormats) {
+    const Words words = record("CartPole-v1", format, format, {"--random", "--episodes", "2", "--quiet"});
+    expect_success(run_program(words, folder.path(), kLimit));
+    check_bad_input({words, "exists"}, folder.path());
+  }
+}
+
+}  // namespace
+}  // namespace hotloop

@@ -1,0 +1,103 @@
+#include "data/dataset/spool.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/error_text.h"
+#include "tests/temp_folder.h"
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+
+EnvSpec spec() { return {.name = "Test-v0", .observation = {{0, 0}, {1, 1}}, .action = ActionSpace::box({-1}, {1})}; }
+
+Episode episode(std::int64_t id, std::int64_t length) {
+  Episode e;
+  e.id = id;
+  e.seed = 100 + id;
+  e.world = id;
+  e.length = length;
+  const auto steps = static_cast<std::size_t>(length);
+  for (std::size_t i = 0; i < 2 * (steps + 1); ++i) e.observations.push_back(static_cast<float>(id) + 0.01f * i);
+  e.actions.resize(4 * steps, static_cast<std::byte>(id + 1));
+  e.rewards.resize(steps, static_cast<float>(-id));
+  e.terminated.resize(steps, 0);
+  e.truncated.resize(steps, 0);
+  e.terminated.back() = 1;
+  return e;
+}
+
+void expect_holds(EpisodeSpool& spool, const std::vector<std::int64_t>& lengths) {
+  std::size_t next = 0;
+  spool.for_each([&](const Episode& e) {
+    ASSERT_LT(next, lengths.size());
+    const Episode want = episode(static_cast<std::int64_t>(next), lengths[next]);
+    EXPECT_EQ(e.id, want.id);
+    EXPECT_EQ(e.seed, want.seed);
+    EXPECT_EQ(e.world, want.world);
+    EXPECT_EQ(e.observations, want.observations);
+    EXPECT_EQ(e.actions, want.actions);
+    EXPECT_EQ(e.rewards, want.rewards);
+    EXPECT_EQ(e.terminated, want.terminated);
+    EXPECT_EQ(e.truncated, want.truncated);
+    ++next;
+  });
+  EXPECT_EQ(next, lengths.size());
+}
+
+void add_bytes(const fs::path& file, std::size_t count) { AppendFile(file).append(std::string(count, 'x')); }
+
+TEST(Spool, GoesOnAfterTheLastWholeRecord) {
+  const TempFolder folder;
+  const fs::path path = folder / "spool";
+  {
+    EpisodeSpool spool = EpisodeSpool::create(path, "{}", spec());
+    spool.append(episode(0, 3));
+    spool.append(episode(1, 5));
+    spool.flush();
+  }
+  // what a kill leaves: data without their record, and a torn record
+  add_bytes(path / "observation.bin", 1000);
+  add_bytes(path / "reward.bin", 3);
+  add_bytes(path / "episodes.bin", 17);
+  EpisodeSpool spool = EpisodeSpool::resume(path, spec());
+  EXPECT_EQ(spool.episodes(), 2);
+  EXPECT_EQ(spool.steps(), 8);
+  EXPECT_EQ(spool.last_seed(), 101);
+  EXPECT_EQ(spool.last_world(), 1);
+  spool.append(episode(2, 1));
+  expect_holds(spool, {3, 5, 1});
+}
+
+TEST(Spool, ARecordWithAWrongChecksumEndsIt) {
+  const TempFolder folder;
+  const fs::path path = folder / "spool";
+  {
+    EpisodeSpool spool = EpisodeSpool::create(path, "{}", spec());
+    spool.append(episode(0, 3));
+    spool.flush();
+  }
+  add_bytes(path / "episodes.bin", 32);
+  EpisodeSpool spool = EpisodeSpool::resume(path, spec());
+  expect_holds(spool, {3});
+}
+
+TEST(Spool, MissingDataAndASecondWriterAreErrors) {
+  const TempFolder folder;
+  const fs::path path = folder / "spool";
+  EXPECT_EQ(EpisodeSpool::recording_of(path), "");
+  {
+    EpisodeSpool spool = EpisodeSpool::create(path, "{\"a\": 1}", spec());
+    EXPECT_EQ(EpisodeSpool::recording_of(path), "{\"a\": 1}");
+    spool.append(episode(0, 3));
+    spool.flush();
+    EXPECT_NE(error_text([&] { EpisodeSpool::resume(path, spec()); }).find("in use"), std::string::npos);
+    EXPECT_NE(error_text([&] { EpisodeSpool::create(path, "{}", spec()); }).find("exists"), std::string::npos);
+  }
+  fs::resize_file(path / "action.bin", 4);
+  EXPECT_NE(error_text([&] { EpisodeSpool::resume(path, spec()); }).find("damaged"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hotloop

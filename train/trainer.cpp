@@ -1,0 +1,240 @@
+#include "train/trainer.h"
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "sim/core/error.h"
+#include "train/bc.h"
+#include "train/net_ops.h"
+#include "train/ppo.h"
+#include "train/ppo_limits.h"
+
+namespace hotloop {
+namespace {
+
+// Iterations run eagerly before capture: they warm up LibTorch's handles and workspaces, and are part of the run.
+constexpr std::int64_t kWarmUp = 2;
+
+LrSchedule parse_schedule(const std::string& name) {
+  if (name == "linear") return LrSchedule::linear;
+  if (name == "cosine") return LrSchedule::cosine;
+  if (name == "adaptive") return LrSchedule::adaptive;
+  return LrSchedule::constant;
+}
+
+}  // namespace
+
+std::int64_t num_iterations(const TrainConfig& config) {
+  const std::int64_t steps = config.num_envs * config.num_steps;
+  return (config.total_timesteps + steps - 1) / steps;
+}
+
+Precision parse_precision(const std::string& name) {
+  return name == "tf32" ? Precision::tf32 : (name == "bf16" ? Precision::bf16 : Precision::fp32);
+}
+
+UpdateSpec make_update_spec(const TrainConfig& c) {
+  UpdateSpec u;
+  u.learning_rate = c.learning_rate;
+  u.min_learning_rate = c.min_learning_rate;
+  u.max_learning_rate = c.max_learning_rate;
+  u.desired_kl = c.desired_kl;
+  u.lr_schedule = parse_schedule(c.lr_schedule);
+  u.adam_eps = c.adam_eps;
+  u.adam_beta1 = c.adam_beta1;
+  u.adam_beta2 = c.adam_beta2;
+  u.gamma = c.gamma;
+  u.gae_lambda = c.gae_lambda;
+  u.norm_adv = c.norm_adv;
+  u.clip_vloss = c.clip_vloss;
+  u.normalize_reward = c.normalize_reward;
+  u.clip_coef = c.clip_coef;
+  u.ent_coef = c.ent_coef;
+  u.vf_coef = c.vf_coef;
+  u.max_grad_norm = c.max_grad_norm;
+  u.target_kl = c.target_kl;
+  u.clip_reward = c.clip_reward;
+  u.num_iterations = num_iterations(c);
+  u.minibatches_per_epoch = static_cast<int>(c.num_minibatches);
+  return u;
+}
+
+std::unique_ptr<Trainer> make_trainer(const TrainConfig& config, const EnvEntry& env, Device device) {
+  if (config.algo == "bc") return std::make_unique<BcTrainer>(config, env, device);
+  return std::make_unique<PpoTrainer>(config, env, device);
+}
+
+Trainer::Trainer(const TrainConfig& config, const EnvEntry& env, Device device)
+    : config_(config),
+      env_(env),
+      policy_(make_policy_spec(config, spec_with_options(env, config.env))),
+      update_(make_update_spec(config)),
+      pool_(static_cast<int>(config.num_threads)),
+      stream_(device),
+      exec_{device, stream_.get(), &pool_},
+      ring_(device) {
+  if (config_.capture == "on" && !device.is_cuda())
+    throw Error("capture on: needs a CUDA device, this run is on the CPU");
+}
+
+void Trainer::drain() noexcept {
+  try {
+    synchronize(exec_);
+  } catch (...) {
+  }
+}
+
+void Trainer::allocate_network(std::int64_t max_rows, bool has_action_mask) {
+  const Device device = exec_.device;
+  const std::int64_t rows = minibatch_rows(), shard_count = num_shards(config_, device);
+  const auto size = [](std::int64_t count) { return static_cast<std::size_t>(count); };
+  head_ = std::make_unique<HeadArrays>(policy_, device);
+  parameters_ = Buffer<float>(device, size(policy_.num_parameters));
+  gradients_ = Buffer<float>(device, size(policy_.num_parameters * shard_count));
+  adam_ = std::make_unique<Adam<float>>(device, policy_.num_parameters);
+  minibatch_ = std::make_unique<Minibatch<float>>(device, rows, policy_.obs_dim, head_->view(), has_action_mask);
+  if (policy_.normalize_observation) {
+    normalizer_ = std::make_unique<ObservationNormalizer>(device, policy_.obs_dim, policy_.clip_observation);
+    normalizer_->reserve(config_.num_envs * config_.num_steps);
+  }
+  control_ = Buffer<Control>(device, 1);
+  loss_terms_ = Buffer<LossTerms>(device, size(shard_count));
+  loss_scratch_ = Buffer<LossTerms>(device, size(shard_count * loss_scratch(rows / shard_count)));
+  if (policy_.log_std >= 0) {
+    log_std_rows_ = Buffer<float>(device, size(rows * policy_.action.dim()));
+    log_std_scratch_ =
+        Buffer<float>(device, size(shard_count * bias_scratch(rows / shard_count, policy_.action.dim())));
+  }
+  NetworkConfig network;
+  network.policy = policy_;
+  network.device = device;
+  network.precision = parse_precision(config_.precision);
+  network.max_rows = max_rows;
+  network.minibatch_rows = rows;
+  network.num_shards = shard_count;
+  load_generic().configure(device, network.precision);
+  network_ = load_generic().make_network(network, parameters_.data());
+  const std::vector<float> initial = initial_parameters(policy_, static_cast<std::uint64_t>(config_.seed));
+  copy_async(exec_, parameters_.data(), device, initial.data(), {}, parameters_.bytes());
+  network_->parameters_changed(exec_);
+  synchronize(exec_);
+}
+
+void Trainer::enqueue() {
+  if (in_flight() >= MetricsRing::kDepth) throw std::logic_error("enqueue: the metrics ring is full");
+  prepare();
+  const bool capture = exec_.device.is_cuda() && config_.capture != "off";
+  if (!capture || eager_iterations_ < kWarmUp) {
+    iteration();
+    ++eager_iterations_;
+  } else {
+    if (graph_ == nullptr) graph_ = load_generic().capture(exec_, [this] { iteration(); });
+    graph_->replay();
+  }
+  ++enqueued_;
+}
+
+std::optional<IterationMetrics> Trainer::poll() {
+  if (in_flight() == 0) return std::nullopt;
+  std::optional<IterationMetrics> metrics = ring_.poll(delivered_);
+  if (metrics) ++delivered_;
+  return metrics;
+}
+
+IterationMetrics Trainer::wait() {
+  if (in_flight() == 0) throw std::logic_error("wait: nothing is under way");
+  const auto start = std::chrono::steady_clock::now();
+  while (true) {
+    if (auto metrics = poll()) return *metrics;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    // a kernel that failed never reports: after a second ask the driver, which names the failure
+    if (std::chrono::steady_clock::now() - start > std::chrono::seconds(1)) synchronize(exec_);
+  }
+}
+
+void Trainer::minibatch(const Samples<float>& from, const std::int32_t* index) {
+  const std::int64_t rows = minibatch_rows(), shard_count = num_shards(config_, exec_.device);
+  const std::int64_t dim = policy_.action.dim();
+  minibatch_->gather(exec_, from, index, normalizer_ ? normalizer_->view() : ObservationNormalizer::View{});
+  const Samples<float> batch = minibatch_->view();
+  const auto shard_loss = [&](const Exec& exec, const Shard<float>& shard) {
+    LossIo<float> io;
+    io.batch = batch;
+    io.begin = shard.begin;
+    io.end = shard.end;
+    io.total = rows;
+    io.advantage_terms = minibatch_->advantage_terms();
+    io.head = shard.head;
+    io.value = shard.value;
+    io.d_head = shard.d_head;
+    io.d_value = shard.d_value;
+    const std::int64_t shard_rows = rows / shard_count;
+    if (policy_.log_std >= 0) {
+      io.log_std = parameters_.data() + policy_.log_std;
+      io.d_log_std = shard.gradients + policy_.log_std;
+      io.d_log_std_rows = log_std_rows_.data() + shard.begin * dim;
+      io.column_scratch = log_std_scratch_.data() + shard.index * bias_scratch(shard_rows, dim);
+    }
+    io.scratch = loss_scratch_.data() + shard.index * loss_scratch(shard_rows);
+    io.out = loss_terms_.data() + shard.index;
+    loss(exec, io);
+  };
+  network_->forward_backward(exec_, batch.observation, gradients_.data(), shard_loss);
+  adam_->step(exec_, update_, control_.data(), shard_count, loss_terms_.data(), rows, gradients_.data(),
+              parameters_.data());
+  network_->parameters_changed(exec_);
+}
+
+std::vector<Trainer::StateTensor> Trainer::state() {
+  std::vector<StateTensor> list;
+  for (const ParameterSpec& p : policy_.parameters)
+    list.push_back({p.name, DType::f32, p.shape, parameters_.data() + p.offset});
+  list.push_back({"optimizer.exp_avg", DType::f32, {adam_->size()}, adam_->moment1()});
+  list.push_back({"optimizer.exp_avg_sq", DType::f32, {adam_->size()}, adam_->moment2()});
+  if (normalizer_) {
+    double* s = normalizer_->state();
+    const std::int64_t d = policy_.obs_dim;
+    list.push_back({"observation_normalizer.mean", DType::f64, {d}, s});
+    list.push_back({"observation_normalizer.sum_squares", DType::f64, {d}, s + d});
+    list.push_back({"observation_normalizer.count", DType::f64, {1}, s + 2 * d});
+  }
+  list.push_back({"control", DType::u8, {static_cast<std::int64_t>(sizeof(Control))}, control_.data()});
+  return list;
+}
+
+Snapshot Trainer::save() {
+  if (in_flight() != 0) throw std::logic_error("save: iterations are under way");
+  Snapshot snapshot;
+  const std::vector<StateTensor> list = state();
+  snapshot.storage.reserve(list.size());
+  for (const StateTensor& s : list) {
+    std::int64_t numel = 1;
+    for (const std::int64_t d : s.shape) numel *= d;
+    std::vector<std::byte>& host = snapshot.storage.emplace_back(static_cast<std::size_t>(numel) * dtype_size(s.dtype));
+    copy_async(exec_, host.data(), {}, s.data, exec_.device, host.size());
+    snapshot.tensors.push_back({s.name, s.dtype, s.shape, host});
+  }
+  synchronize(exec_);
+  return snapshot;
+}
+
+void Trainer::load(const Safetensors& file) {
+  const std::vector<StateTensor> list = state();
+  for (const StateTensor& s : list) file.get(s.name, s.dtype, s.shape);
+  Control control;
+  std::memcpy(&control, file.get("control").bytes.data(), sizeof control);
+  check_control(file.name(), control, config_);
+  for (const StateTensor& s : list) {
+    const NamedTensor& t = file.get(s.name);
+    copy_async(exec_, s.data, exec_.device, t.bytes.data(), {}, t.bytes.size());
+  }
+  if (normalizer_) normalizer_->refresh(exec_);
+  loaded();
+  network_->parameters_changed(exec_);
+  synchronize(exec_);
+  ring_.clear();
+  enqueued_ = delivered_ = control.iteration;
+}
+
+}  // namespace hotloop

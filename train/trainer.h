@@ -1,0 +1,112 @@
+// What every algorithm over an actor-critic has, and all that the run loop knows of one: parameters, optimiser,
+// observation normaliser, and whole iterations that are queued on one device. Nothing in an iteration waits for the
+// device; on a GPU it is captured once and replayed. Torch-free: the networks come through Network (train/network.h).
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/safetensors.h"
+#include "sim/core/registry.h"
+#include "sim/core/thread_pool.h"
+#include "train/config.h"
+#include "train/iteration_ops.h"
+#include "train/network.h"
+#include "train/policy_net.h"
+#include "train/update_ops.h"
+
+namespace hotloop {
+
+// Iterations that a configuration asks for: total_timesteps rounded up to whole rollouts.
+std::int64_t num_iterations(const TrainConfig& config);
+UpdateSpec make_update_spec(const TrainConfig& config);
+Precision parse_precision(const std::string& name);
+
+// Tensors copied to the host, and the views that write_safetensors wants.
+struct Snapshot {
+  std::vector<std::vector<std::byte>> storage;
+  std::vector<NamedTensor> tensors;
+};
+
+class Trainer {
+ public:
+  virtual ~Trainer() = default;
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  // Queues the next iteration. At most MetricsRing::kDepth may be under way.
+  void enqueue();
+  // Metrics of the oldest iteration not yet handed out, if it has finished (poll) or once it has (wait).
+  std::optional<IterationMetrics> poll();
+  IterationMetrics wait();
+  std::int64_t enqueued() const { return enqueued_; }
+  std::int64_t in_flight() const { return enqueued_ - delivered_; }
+
+  // Whole state of the training, for checkpoints. Nothing may be in flight.
+  Snapshot save();
+  // Error naming the tensor that is missing or of another shape; nothing is changed then.
+  void load(const Safetensors& file);
+
+  const PolicySpec& policy() const { return policy_; }
+  const Exec& exec() const { return exec_; }
+  const float* parameters() const { return parameters_.data(); }
+  // Null unless the policy normalises observations.
+  const double* normalizer_state() const { return normalizer_ ? normalizer_->state() : nullptr; }
+  bool captured() const { return graph_ != nullptr; }
+  // What it trains from, for the line at the start: "8 worlds x 128 steps".
+  virtual std::string source() const = 0;
+
+ protected:
+  struct StateTensor {
+    std::string name;
+    DType dtype;
+    std::vector<std::int64_t> shape;
+    void* data;  // on the device
+  };
+  Trainer(const TrainConfig& config, const EnvEntry& env, Device device);
+
+  // Parameters at their start values, and what a minibatch needs. max_rows: of the network's act and evaluate.
+  void allocate_network(std::int64_t max_rows, bool has_action_mask);
+  // One update from rows index[0 .. rows of a minibatch) of `from`.
+  void minibatch(const Samples<float>& from, const std::int32_t* index);
+  // A destructor's first step: buffers must outlive what is queued on them.
+  void drain() noexcept;
+  std::int64_t minibatch_rows() const { return config_.num_envs * config_.num_steps / config_.num_minibatches; }
+
+  // Work of the host before an iteration is queued or replayed.
+  virtual void prepare() {}
+  virtual void iteration() = 0;
+  virtual void loss(const Exec& exec, const LossIo<float>& io) = 0;
+  virtual std::vector<StateTensor> state();
+  virtual void loaded() {}  // after load() has written the tensors of state()
+
+  TrainConfig config_;
+  const EnvEntry& env_;
+  PolicySpec policy_;
+  UpdateSpec update_;
+  ThreadPool pool_;
+  StreamHandle stream_;
+  Exec exec_;
+  std::unique_ptr<HeadArrays> head_;
+  std::unique_ptr<Network<float>> network_;
+  std::unique_ptr<ObservationNormalizer> normalizer_;
+  std::unique_ptr<Minibatch<float>> minibatch_;
+  std::unique_ptr<Adam<float>> adam_;
+  Buffer<float> parameters_, gradients_;
+  Buffer<Control> control_;
+  MetricsRing ring_;
+
+ private:
+  std::unique_ptr<Captured> graph_;
+  Buffer<LossTerms> loss_terms_, loss_scratch_;
+  Buffer<float> log_std_rows_, log_std_scratch_;
+  std::int64_t enqueued_ = 0, delivered_ = 0, eager_iterations_ = 0;
+};
+
+// The trainer that config.algo names. Error where the device has too little memory, with what would fit.
+std::unique_ptr<Trainer> make_trainer(const TrainConfig& config, const EnvEntry& env, Device device);
+
+}  // namespace hotloop
