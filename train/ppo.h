@@ -58,6 +58,7 @@ class PpoTrainer {
   const PolicySpec& policy() const { return policy_; }
   const Exec& exec() const { return exec_; }
   const Arena& arena() const { return *arena_; }
+  const Batch& batch() const { return *batch_; }
   const float* parameters() const { return parameters_.data(); }
   // Null unless the policy normalises observations.
   const double* normalizer_state() const { return normalizer_ ? normalizer_->state() : nullptr; }

@@ -27,7 +27,8 @@ class LogWriter {
 
   // Error where the disk refuses: the log is closed then, as far as it can be, and keeps what it held.
   void append(const LogIteration& iteration);
-  void count_dropped() { ++dropped_; }
+  // Iterations that were to be logged and were not.
+  void set_dropped(std::int64_t count) { dropped_ = count; }
   // Flushes where it is time to.
   void tick();
   // Finishes the last segment. A log without a row leaves no file. Error as append().
