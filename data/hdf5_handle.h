@@ -37,6 +37,9 @@ class Hdf5Handle {
 class Hdf5Quiet {
  public:
   Hdf5Quiet() {
+    // before any other call: at the end of the process HDF5 would try again to close a file that could not be closed
+    // for want of space
+    [[maybe_unused]] static const bool once = H5dont_atexit() >= 0;
     H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   }

@@ -45,9 +45,6 @@ void keep_metadata_in_memory(hid_t access) {
 }
 
 Hdf5Handle file_access() {
-  // a file that cannot be closed for want of space must not be tried again at the end of the process
-  static const bool once = (H5dont_atexit(), true);
-  (void)once;
   Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), "HDF5");
   hdf5_check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST), "HDF5");
   hdf5_check(H5Pset_file_locking(access.get(), true, true), "HDF5");
