@@ -240,8 +240,7 @@ std::string RolloutLog::failure() const {
 }
 
 std::string RolloutLog::opening() const {
-  const std::string often =
-      options_.every > 1 ? fmt::format("one iteration in {}", options_.every) : "every iteration";
+  const std::string often = options_.every > 1 ? fmt::format("one iteration in {}", options_.every) : "every iteration";
   return fmt::format("logging {}{} of {} worlds, {}, {} each, to {}", fmt::join(selection_.keys, ", "),
                      selection_.state ? ", state" : "", selection_.worlds.size(), often,
                      size_text(static_cast<double>(logged_bytes_)), writer_->file().string());
