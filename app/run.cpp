@@ -35,6 +35,7 @@ void add_commands(Cli& cli) {
   add_train(cli);
   add_play(cli);
   add_record(cli);
+  add_replay(cli);
   add_bench(cli);
   add_list(cli);
   add_doctor(cli);
@@ -148,6 +149,7 @@ void refuse_unknown(const CLI::App& command) {
 
 int run(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a training must outlive whoever reads its progress
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a failed write, not an end
   open_standard_descriptors();
   try {
     if (argc > 0) set_program_name(argv[0]);

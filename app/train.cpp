@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "app/cli.h"
+#include "app/log_flags.h"
 #include "sim/core/error.h"
 #include "sim/core/registry.h"
 #include "sim/core/shell.h"
@@ -17,6 +18,7 @@ struct TrainArguments {
   std::string target;
   bool has_target = false;
   TrainOptions options;
+  LogFlags log;
 };
 
 bool is_config_file(const std::string& target) {
@@ -80,6 +82,7 @@ int train(Cli& cli, TrainArguments& arguments) {
     throw Error("--resume " + shown(options.resume) + ": takes its task from the run; leave out " +
                 shown(arguments.target));
   if (arguments.has_target) refuse_run_folder(arguments.target);
+  options.log = parse_log_flags(arguments.log);
   const TrainConfig config = options.resume.empty() ? layered_config(arguments, cli.settings, options.sources)
                                                     : resume_config(options.resume, cli.settings);
   validate(config, find_environment(config.task).spec.action);
@@ -95,6 +98,7 @@ void add_train(Cli& cli) {
   CLI::Option* resume = command->add_option("--resume", arguments->options.resume, "run folder to go on with");
   resume->type_name("RUN");
   command->add_flag("--quiet", arguments->options.quiet, "no progress line");
+  add_log_flags(*command, arguments->log);
   command->footer(settings_help);
   command->callback([&cli, arguments, target, resume] {
     cli.action = [&cli, arguments, target, resume] {

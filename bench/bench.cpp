@@ -124,10 +124,22 @@ void run_train(const BenchOptions& options) {
   }
 }
 
+void run_log(const BenchOptions& options) {
+  const std::vector<Setting> own = {{"task", "CartPole-v1", ""},  {"num_envs", "4096", ""},
+                                    {"num_steps", "32", ""},      {"num_minibatches", "4", ""},
+                                    {"update_epochs", "4", ""},   {"total_timesteps", "1e12", ""},
+                                    {"learning_rate", "1e-3", ""}};
+  const TrainConfig config = config_of(options, own);
+  validate(config);
+  const std::vector<BenchResult> results = bench_log(config, options.log, options.seconds);
+  append_csv(options, "log", parse_device(config.device), results);
+  print(results);
+}
+
 }  // namespace
 
 const std::vector<std::string>& bench_names() {
-  static const std::vector<std::string> names = {"env", "physics", "train"};
+  static const std::vector<std::string> names = {"env", "physics", "train", "log"};
   return names;
 }
 
@@ -141,6 +153,7 @@ int bench_command(const BenchOptions& options) {
     if (name == "env") run_env(options);
     if (name == "physics") run_physics(options);
     if (name == "train") run_train(options);
+    if (name == "log") run_log(options);
   }
   return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "bench/env_bench.h"
 #include "train/config.h"
+#include "train/log_options.h"
 
 namespace hotloop {
 
@@ -17,6 +18,7 @@ struct BenchOptions {
   std::vector<std::string> models;        // physics: files; empty: the tasks' models
   bool generic = false;                   // physics on a GPU: the generic kernel
   bool staged = false;                    // physics: the time of each part of a step
+  LogOptions log;                         // log: what and how; the file is removed afterwards
 };
 const std::vector<std::string>& bench_names();
 // Prints `name unit value` lines and appends them to the results. Returns the exit status.
@@ -25,5 +27,9 @@ int bench_command(const BenchOptions& options);
 // A whole training, rollout to update, as `hotloop train` runs it (without writing files): steps/s end to end, host
 // work an iteration, and the time from the start of the process to the end of the first iteration.
 std::vector<BenchResult> bench_train(const TrainConfig& config, double seconds);
+
+// The same training with and without a log of its trajectories, in turns: steps/s of both, their ratio, and what the
+// log took: its bandwidth and the share of iterations that it holds.
+std::vector<BenchResult> bench_log(const TrainConfig& config, const LogOptions& log, double seconds);
 
 }  // namespace hotloop

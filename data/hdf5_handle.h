@@ -2,6 +2,7 @@
 #pragma once
 #include <hdf5.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -23,6 +24,7 @@ class Hdf5Handle {
     return *this;
   }
   hid_t get() const { return id_; }
+  hid_t release() { return std::exchange(id_, H5I_INVALID_HID); }
   void reset() {
     if (id_ >= 0) H5Idec_ref(id_);
     id_ = H5I_INVALID_HID;
@@ -36,6 +38,9 @@ class Hdf5Handle {
 class Hdf5Quiet {
  public:
   Hdf5Quiet() {
+    // before any other call: at the end of the process HDF5 would try again to close a file that could not be closed
+    // for want of space
+    [[maybe_unused]] static const bool once = H5dont_atexit() >= 0;
     H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   }
@@ -56,6 +61,12 @@ inline std::string hdf5_reason() {
     return 0;
   };
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep, &reason);
+  // of a failed system call HDF5 tells addresses and sizes too: the system's own words are enough
+  const std::string mark = "error message = '";
+  if (const std::size_t at = reason.find(mark); at != std::string::npos) {
+    reason.erase(0, at + mark.size());
+    reason.erase(std::min(reason.size(), reason.find('\'')));
+  }
   for (char& c : reason)
     if (c == '\n') c = ' ';
   return reason;

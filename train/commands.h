@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "train/config.h"
+#include "train/log_options.h"
 #include "train/run_dir.h"
 
 namespace hotloop {
@@ -15,6 +16,7 @@ struct TrainOptions {
   bool quiet = false;                     // no progress line
   std::vector<std::string> command_line;  // as typed, for the run folder
   std::vector<std::string> sources;       // configuration files that took part, weakest first
+  LogOptions log;                         // of trajectories
 };
 // Trains and returns the exit status. `config` is resolved and valid for its task.
 int train_command(const TrainConfig& config, const TrainOptions& options);
@@ -47,5 +49,15 @@ struct RecordOptions {
   std::optional<double> ref_min_score, ref_max_score;
 };
 int record_command(const RecordOptions& options);
+
+struct ReplayOptions {
+  std::string log;
+  std::string device;  // empty: the kind that the log was made on
+  bool json = false;
+  bool check = false;  // what a replay does anyway
+};
+// Simulates what a log holds again, from its states with its actions, and compares bit by bit. Returns 0 where all is
+// equal, 1 where something differs.
+int replay_command(const ReplayOptions& options);
 
 }  // namespace hotloop

@@ -131,13 +131,13 @@ void PpoTrainer::begin_run() {
 
 void PpoTrainer::iteration() {
   start_iteration(exec_, update_, control_.data());
-  rollout();
+  collect();
   advantages();
   update();
   finish_iteration();
 }
 
-void PpoTrainer::rollout() {
+void PpoTrainer::collect() {
   // the last row of the previous rollout is the first of this one
   const std::int64_t t = config_.num_steps;
   const auto bytes = static_cast<std::size_t>(config_.num_envs * policy_.obs_dim) * sizeof(float);

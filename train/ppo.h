@@ -20,6 +20,8 @@ class PpoTrainer : public Trainer {
   ~PpoTrainer() override;
 
   const Arena& arena() const { return *arena_; }
+  const Arena* rollout() const override { return arena_.get(); }
+  const Batch* batch() const override { return batch_.get(); }
   std::string source() const override;
 
  protected:
@@ -32,7 +34,7 @@ class PpoTrainer : public Trainer {
   void allocate();
   void bind_rollout();
   void begin_run();
-  void rollout();
+  void collect();
   void rollout_step(std::int64_t t);
   void advantages();
   void update();

@@ -19,6 +19,7 @@
 #include "train/machine.h"
 #include "train/nvml.h"
 #include "train/progress.h"
+#include "train/rollout_log.h"
 #include "train/run_dir.h"
 #include "train/trainer.h"
 
@@ -64,6 +65,10 @@ class TrainRun {
   void evaluate();
   void checkpoint();
   void settle();
+  void open_log(const TrainOptions& options);
+  void check_log();
+  void close_log();
+  bool stopping() const { return signal_received != 0 || !log_failure_.empty(); }
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
   TrainConfig config_;
@@ -73,6 +78,9 @@ class TrainRun {
   Evaluator evaluator_;
   std::optional<MetricWriter> metrics_;
   std::unique_ptr<GpuMonitor> gpu_;
+  std::unique_ptr<RolloutLog> log_;  // of trajectories
+  bool log_blocks_ = false;
+  std::string log_failure_;  // ends the training
   ProgressLine progress_;
   RunCounters counters_;
   std::vector<std::string> term_tags_;  // of the reward's terms
@@ -121,11 +129,51 @@ TrainRun::TrainRun(const TrainConfig& config, const TrainOptions& options, Devic
   folder_.write("config.toml", to_toml(config_));
   folder_.write("machine.json", describe_machine(options.command_line, device));
   if (device.is_cuda()) gpu_ = std::make_unique<GpuMonitor>(cuda_device_info(device.index).pci_bus_id);
+  if (!options.log.path.empty()) open_log(options);
   if (quiet_) return;
   progress_.message(fmt::format("{} on {}: {}, {} parameters, generic road, {}, run folder {}", config.task,
                                 device.str(), trainer_->source(), trainer_->policy().num_parameters, config.precision,
                                 folder_.path().string()));
   if (!options.sources.empty()) progress_.message(fmt::format("configuration: {}", fmt::join(options.sources, ", ")));
+  if (log_) progress_.message(log_->opening());
+}
+
+void TrainRun::open_log(const TrainOptions& options) {
+  if (trainer_->rollout() == nullptr)
+    throw Error("--log-trajectories: algo " + config_.algo + " simulates nothing that could be logged");
+  RolloutLog::Source source;
+  source.exec = trainer_->exec();
+  source.arena = trainer_->rollout();
+  source.batch = trainer_->batch();
+  source.info = describe_run(config_, *trainer_->batch());
+  source.expected_iterations = total_iterations_ - counters_.iteration;
+  source.resume = !options.resume.empty();
+  log_blocks_ = options.log.block;
+  log_ = std::make_unique<RolloutLog>(source, options.log);
+}
+
+// A log that cannot go on ends the training where it was to hold everything.
+void TrainRun::check_log() {
+  if (!log_) return;
+  const std::string failure = log_->failure();
+  if (failure.empty()) return;
+  if (log_blocks_) {
+    log_failure_ = failure;
+    return;
+  }
+  progress_.message(failure + "; the training goes on without its log");
+  log_.reset();
+}
+
+void TrainRun::close_log() {
+  if (!log_) return;
+  try {
+    log_->close();
+  } catch (const Error& e) {
+    if (log_blocks_ && log_failure_.empty()) log_failure_ = e.what();
+    if (!log_blocks_) progress_.message(e.what());
+  }
+  if (!quiet_) progress_.message(log_->summary());
 }
 
 // Whether the loop must stand still once `iteration` iterations are done.
@@ -259,18 +307,21 @@ void TrainRun::settle() {
   while (trainer_->in_flight() > 0) deliver(trainer_->wait());
   const bool end = counters_.iteration >= total_iterations_;
   if (evaluated_ != counters_.iteration && (due(config_.eval_interval) || end)) evaluate();
-  if (saved_ != counters_.iteration && (due(config_.checkpoint_interval) || end || signal_received != 0)) checkpoint();
+  if (saved_ != counters_.iteration && (due(config_.checkpoint_interval) || end || stopping())) checkpoint();
 }
 
 int TrainRun::run() {
   evaluated_ = counters_.iteration;  // a checkpoint was written after the evaluation of its iteration
-  while (counters_.iteration < total_iterations_ && signal_received == 0) {
+  while (counters_.iteration < total_iterations_ && !stopping()) {
     const double before = thread_seconds();
+    if (log_) log_->begin(trainer_->enqueued());
     trainer_->enqueue();
+    if (log_) log_->end();
     host_seconds_ += thread_seconds() - before;
     ++host_iterations_;
     while (auto metrics = trainer_->poll()) deliver(*metrics);
-    if (boundary(trainer_->enqueued()) || signal_received != 0) {
+    check_log();
+    if (boundary(trainer_->enqueued()) || stopping()) {
       settle();
       continue;
     }
@@ -278,7 +329,14 @@ int TrainRun::run() {
   }
   settle();
   metrics_->flush();
+  close_log();
   const std::string folder = folder_.path().string();
+  if (!log_failure_.empty()) {
+    const bool done = counters_.iteration >= total_iterations_;
+    throw Error(log_failure_ + (done ? std::string("; the training is done and saved")
+                                     : fmt::format("; stopped and saved, go on with: {} train --resume {}",
+                                                   program_name(), shell_quoted(folder))));
+  }
   if (signal_received != 0 && counters_.iteration < total_iterations_) {
     if (!quiet_)
       progress_.message(

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "data/arena.h"
 #include "data/safetensors.h"
 #include "sim/core/registry.h"
 #include "sim/core/thread_pool.h"
@@ -56,6 +57,9 @@ class Trainer {
   // Null unless the policy normalises observations.
   const double* normalizer_state() const { return normalizer_ ? normalizer_->state() : nullptr; }
   bool captured() const { return graph_ != nullptr; }
+  // The rollout's buffers and the worlds behind them; null where the algorithm simulates nothing.
+  virtual const Arena* rollout() const { return nullptr; }
+  virtual const Batch* batch() const { return nullptr; }
   // What it trains from, for the line at the start: "8 worlds x 128 steps".
   virtual std::string source() const = 0;
 

@@ -146,6 +146,60 @@ StreamHandle::~StreamHandle() {
 
 StreamHandle::StreamHandle(StreamHandle&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
 
+EventHandle::EventHandle(Device device) : device_(device) {
+#ifdef HOTLOOP_CUDA
+  if (!device.is_cuda()) return;
+  select(device);
+  cudaEvent_t event = nullptr;
+  SIM_CHECK_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync));
+  event_ = event;
+#endif
+}
+
+EventHandle::~EventHandle() {
+#ifdef HOTLOOP_CUDA
+  if (event_ != nullptr) cudaEventDestroy(static_cast<cudaEvent_t>(event_));
+#endif
+}
+
+EventHandle::EventHandle(EventHandle&& other) noexcept
+    : device_(other.device_), event_(std::exchange(other.event_, nullptr)) {}
+
+void EventHandle::record(const Exec& exec) {
+#ifdef HOTLOOP_CUDA
+  if (event_ != nullptr) SIM_CHECK_CUDA(cudaEventRecord(static_cast<cudaEvent_t>(event_), cuda_stream(exec)));
+#else
+  (void)exec;
+#endif
+}
+
+void EventHandle::wait(const Exec& exec) const {
+#ifdef HOTLOOP_CUDA
+  if (event_ != nullptr) SIM_CHECK_CUDA(cudaStreamWaitEvent(cuda_stream(exec), static_cast<cudaEvent_t>(event_), 0));
+#else
+  (void)exec;
+#endif
+}
+
+bool EventHandle::reached() const {
+#ifdef HOTLOOP_CUDA
+  if (event_ != nullptr) {
+    const cudaError_t status = cudaEventQuery(static_cast<cudaEvent_t>(event_));
+    if (status == cudaErrorNotReady) return false;
+    SIM_CHECK_CUDA(status);
+  }
+#endif
+  return true;
+}
+
+void EventHandle::synchronize() const {
+#ifdef HOTLOOP_CUDA
+  if (event_ == nullptr) return;
+  select(device_);  // another thread than the one that made it
+  SIM_CHECK_CUDA(cudaEventSynchronize(static_cast<cudaEvent_t>(event_)));
+#endif
+}
+
 Memory::Memory(Device device, std::size_t bytes, Kind kind) : device_(device), kind_(kind), bytes_(bytes) {
   if (bytes == 0) return;
 #ifdef HOTLOOP_CUDA

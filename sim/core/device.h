@@ -50,6 +50,25 @@ class StreamHandle {
   void* stream_ = nullptr;
 };
 
+// A point in a stream's work that other streams and threads can wait for. On the CPU, where work is done once it is
+// queued, it has always been reached. No two calls at a time on one of them.
+class EventHandle {
+ public:
+  explicit EventHandle(Device device);
+  ~EventHandle();
+  EventHandle(EventHandle&& other) noexcept;
+  EventHandle& operator=(EventHandle&&) = delete;
+
+  void record(const Exec& exec);      // after what is queued on exec now
+  void wait(const Exec& exec) const;  // what is queued on exec from now on runs after the event
+  bool reached() const;
+  void synchronize() const;  // blocks this thread, without burning its core
+
+ private:
+  Device device_;
+  void* event_ = nullptr;
+};
+
 // Raw zeroed memory on one device, aligned to 256 bytes. Throws Error naming the size when the device is out of memory.
 class Memory {
  public:

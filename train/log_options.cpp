@@ -1,0 +1,90 @@
+#include "train/log_options.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "sim/core/error.h"
+#include "sim/core/value.h"
+
+namespace hotloop {
+namespace {
+
+constexpr const char* kDefaultKeys =
+    "observation,action,next/reward,next/terminated,next/truncated,sample_log_prob,state_value";
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    words.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return words;
+}
+
+void select_keys(const std::string& text, const Arena& arena, LogSelection& selection) {
+  std::vector<std::string> known = {"all", "state"};
+  // terminal observations are in the table final/ of every log
+  for (const Leaf& leaf : arena.leaves())
+    if (leaf.name != "final_observation") known.push_back(leaf.name);
+  std::set<std::string> chosen;
+  for (const std::string& word : split(text)) {
+    if (std::find(known.begin(), known.end(), word) == known.end())
+      throw Error("--log-keys: no key " + shown(word) + suggestion(word, known) + "; the keys are all, state" + [&] {
+        std::string names;
+        for (std::size_t i = 2; i < known.size(); ++i) names += ", " + known[i];
+        return names;
+      }());
+    if (word == "state")
+      selection.state = true;
+    else if (word == "all")
+      chosen.insert(known.begin() + 2, known.end());
+    else
+      chosen.insert(word);
+  }
+  if (selection.state && !chosen.contains("action"))
+    throw Error("--log-keys " + shown(text) + ": state without action cannot be replayed, add action");
+  for (const Leaf& leaf : arena.leaves())
+    if (chosen.contains(leaf.name)) selection.keys.push_back(leaf.name);
+}
+
+std::int64_t world_number(const std::string& text, const std::string& whole, double high) {
+  std::int64_t value = 0;
+  parse_value("--log-envs " + shown(whole) + ":", text, {.low = 0, .high = high}, value);
+  return value;
+}
+
+std::vector<std::int32_t> select_worlds(const std::string& text, std::int64_t num_envs) {
+  const auto last = static_cast<double>(num_envs - 1);
+  std::int64_t begin = 0, count = num_envs;
+  const std::size_t dash = text.find('-');
+  if (text.find(',') != std::string::npos) {
+    std::set<std::int32_t> worlds;
+    for (const std::string& word : split(text))
+      worlds.insert(static_cast<std::int32_t>(world_number(word, text, last)));
+    return {worlds.begin(), worlds.end()};
+  }
+  if (dash != std::string::npos && dash > 0) {
+    begin = world_number(text.substr(0, dash), text, last);
+    count = world_number(text.substr(dash + 1), text, last) - begin + 1;
+    if (count < 1) throw Error("--log-envs " + shown(text) + ": the second world is before the first");
+  } else if (!text.empty()) {
+    count = world_number(text, text, static_cast<double>(num_envs));
+    if (count < 1) throw Error("--log-envs 0: at least one world is logged");
+  }
+  std::vector<std::int32_t> worlds(static_cast<std::size_t>(count));
+  std::iota(worlds.begin(), worlds.end(), static_cast<std::int32_t>(begin));
+  return worlds;
+}
+
+}  // namespace
+
+LogSelection select_log(const LogOptions& options, const Arena& arena, std::int64_t num_envs) {
+  LogSelection selection;
+  select_keys(options.keys.empty() ? kDefaultKeys : options.keys, arena, selection);
+  selection.worlds = select_worlds(options.envs, num_envs);
+  return selection;
+}
+
+}  // namespace hotloop
