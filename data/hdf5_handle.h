@@ -32,10 +32,13 @@ class Hdf5Handle {
   hid_t id_ = H5I_INVALID_HID;
 };
 
-// HDF5 prints its error stack to stderr by default. While one of these lives it does not, in this thread.
+// HDF5 prints its error stack to stderr by default. While one of these lives it does not, in this thread. The first one
+// of a process must come before all other use of HDF5.
 class Hdf5Quiet {
  public:
   Hdf5Quiet() {
+    // at exit HDF5 would once more close what a full disk kept it from closing, and crash
+    H5dont_atexit();
     H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   }

@@ -1,17 +1,15 @@
 // Trainings that cannot start or cannot go on: one line, status 2, and what was there before stays good.
 #include <gtest/gtest.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "data/file.h"
 #include "sim/core/host_memory.h"
 #include "tests/app/bad_input.h"
 #include "tests/app/program.h"
+#include "tests/app/small_disk.h"
 #include "tests/app/small_run.h"
 #include "tests/temp_folder.h"
 
@@ -22,38 +20,6 @@ namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
 constexpr double kLimit = 120;  // [s]
-
-// A file system of a few kilobytes.
-class SmallDisk {
- public:
-  SmallDisk(const fs::path& at, const std::string& options) : at_(at) {
-    fs::create_directory(at);
-    if (::mount("hotloop_test", at.c_str(), "tmpfs", 0, options.c_str()) != 0) failure_ = std::strerror(errno);
-  }
-  ~SmallDisk() {
-    if (failure_.empty()) ::umount2(at_.c_str(), MNT_DETACH);
-  }
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
-  void change(const std::string& options, unsigned long flags = 0) {
-    ASSERT_EQ(::mount("hotloop_test", at_.c_str(), "tmpfs", MS_REMOUNT | flags, options.c_str()), 0)
-        << std::strerror(errno);
-  }
-  const std::string& failure() const { return failure_; }
-
- private:
-  fs::path at_;
-  std::string failure_;
-};
-
-void expect_one_line(const ProgramResult& result, const std::string& mentions) {
-  EXPECT_EQ(result.status, 2);
-  const std::size_t at = result.err.find("hotloop: ");
-  ASSERT_NE(at, std::string::npos) << result.err;
-  const std::string last = result.err.substr(at);
-  EXPECT_EQ(std::count(last.begin(), last.end(), '\n'), 1) << last;
-  EXPECT_NE(last.find(mentions), std::string::npos) << last;
-}
 
 TEST(RunFailure, AFullDiskLosesNothing) {
   const TempFolder folder;
