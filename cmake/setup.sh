@@ -29,7 +29,7 @@ find_python() {
 
 # The Debian packages that this machine lacks, one a line; tools found on PATH count as present.
 missing_packages() {
-  local wanted=(libcli11-dev libtomlplusplus-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libhdf5-dev libprotobuf-dev
+  local wanted=(libcli11-dev libtomlplusplus-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libhdf5-dev zlib1g-dev libprotobuf-dev
     protobuf-compiler libgtest-dev libbenchmark-dev pkg-config)
   type -P g++ make >/dev/null || wanted+=(build-essential)
   type -P cmake >/dev/null || wanted+=(cmake)

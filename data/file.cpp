@@ -119,6 +119,16 @@ void link_file(const fs::path& from, const fs::path& to) {
   sync_folder_of(to);
 }
 
+void rename_durably(const fs::path& from, const fs::path& to) {
+  {
+    const detail::Descriptor file(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.get() < 0) throw_file_error(from, errno);
+    if (const int reason = sync_descriptor(file.get())) throw_file_error(from, reason);
+  }
+  if (::rename(from.c_str(), to.c_str()) != 0) throw_file_error(to, errno);
+  sync_folder_of(to);
+}
+
 std::string read_file(const fs::path& path, std::uint64_t max_bytes) {
   // O_NONBLOCK: a pipe given as a file must not wait for a writer
   const detail::Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));

@@ -56,6 +56,9 @@ void write_output(std::string_view text);
 // where the file system has no links. Both must be in one file system, and neither may be changed in place later.
 void link_file(const std::filesystem::path& from, const std::filesystem::path& to);
 
+// Makes the written file `from` durable, gives it the name `to` in the same folder, then makes that durable.
+void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
+
 // The content of a regular file. Error if it cannot be read, is a folder or a device, or is larger than max_bytes.
 std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes);
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <hdf5.h>
 
-#include <cstdint>
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -23,6 +23,7 @@ class Hdf5Handle {
     return *this;
   }
   hid_t get() const { return id_; }
+  hid_t release() { return std::exchange(id_, H5I_INVALID_HID); }
   void reset() {
     if (id_ >= 0) H5Idec_ref(id_);
     id_ = H5I_INVALID_HID;
@@ -59,6 +60,12 @@ inline std::string hdf5_reason() {
     return 0;
   };
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep, &reason);
+  // of a failed system call HDF5 tells addresses and sizes too: the system's own words are enough
+  const std::string mark = "error message = '";
+  if (const std::size_t at = reason.find(mark); at != std::string::npos) {
+    reason.erase(0, at + mark.size());
+    reason.erase(std::min(reason.size(), reason.find('\'')));
+  }
   for (char& c : reason)
     if (c == '\n') c = ' ';
   return reason;
@@ -72,22 +79,5 @@ Status hdf5_check(Status status, const std::string& what) {
 }
 
 inline Hdf5Handle::Hdf5Handle(hid_t id, const std::string& what) : id_(hdf5_check(id, what)) {}
-
-// h5py's bool: an enumeration of FALSE and TRUE over one byte.
-inline Hdf5Handle hdf5_bool_type() {
-  Hdf5Handle type(H5Tenum_create(H5T_NATIVE_INT8), "HDF5 bool");
-  std::int8_t value = 0;
-  hdf5_check(H5Tenum_insert(type.get(), "FALSE", &value), "HDF5 bool");
-  value = 1;
-  hdf5_check(H5Tenum_insert(type.get(), "TRUE", &value), "HDF5 bool");
-  return type;
-}
-
-inline bool is_hdf5_bool(hid_t type) {
-  if (H5Tget_class(type) != H5T_ENUM || H5Tget_size(type) != 1 || H5Tget_nmembers(type) != 2) return false;
-  std::int8_t value = -1;
-  return H5Tenum_valueof(type, "FALSE", &value) >= 0 && value == 0 && H5Tenum_valueof(type, "TRUE", &value) >= 0 &&
-         value == 1;
-}
 
 }  // namespace hotloop

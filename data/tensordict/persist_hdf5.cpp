@@ -1,12 +1,13 @@
-// Python's layout of to_h5: groups are nested TensorDicts, datasets leaves.
+// Python's layout of to_h5: groups are nested TensorDicts, datasets leaves; bool is h5py's enumeration of FALSE and
+// TRUE.
 #include <ATen/ops/empty.h>
 #include <hdf5.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 
 #include "data/hdf5_handle.h"
+#include "data/hdf5_types.h"
 #include "data/staged_path.h"
 #include "data/tensordict/arena_view.h"
 #include "data/tensordict/persist.h"
@@ -22,72 +23,6 @@ constexpr const char* kBatchAttribute = "tensordict_batch_size";
 constexpr hsize_t kChunkBytes = 512 * 1024;  // below HDF5's chunk cache of 1 MiB
 constexpr int kMaxDepth = 64;
 
-Hdf5Handle half_type() {
-  Hdf5Handle type(H5Tcopy(H5T_NATIVE_FLOAT), "HDF5 float16");
-  // IEEE 754 binary16: sign bit 15, 5 exponent bits from bit 10 with bias 15, 10 mantissa bits
-  hdf5_check(H5Tset_fields(type.get(), 15, 10, 5, 0, 10), "HDF5 float16");
-  hdf5_check(H5Tset_size(type.get(), 2), "HDF5 float16");
-  hdf5_check(H5Tset_ebias(type.get(), 15), "HDF5 float16");
-  return type;
-}
-
-Hdf5Handle memory_type(DType dtype, const std::string& where) {
-  const auto copy = [&](hid_t native) { return Hdf5Handle(H5Tcopy(native), where); };
-  switch (dtype) {
-    case DType::boolean:
-      return hdf5_bool_type();
-    case DType::u8:
-      return copy(H5T_NATIVE_UINT8);
-    case DType::i8:
-      return copy(H5T_NATIVE_INT8);
-    case DType::i16:
-      return copy(H5T_NATIVE_INT16);
-    case DType::i32:
-      return copy(H5T_NATIVE_INT32);
-    case DType::i64:
-      return copy(H5T_NATIVE_INT64);
-    case DType::f16:
-      return half_type();
-    case DType::f32:
-      return copy(H5T_NATIVE_FLOAT);
-    case DType::f64:
-      return copy(H5T_NATIVE_DOUBLE);
-    case DType::bf16:
-      break;
-  }
-  throw Error(where + " is bfloat16, which Python's tensordict cannot keep in HDF5; convert it or use memmap");
-}
-
-DType file_dtype(hid_t type, const std::string& where) {
-  const std::size_t size = H5Tget_size(type);
-  switch (H5Tget_class(type)) {
-    case H5T_INTEGER:
-      if (H5Tget_sign(type) == H5T_SGN_NONE) {
-        if (size == 1) return DType::u8;
-        break;
-      }
-      if (size == 1) return DType::i8;
-      if (size == 2) return DType::i16;
-      if (size == 4) return DType::i32;
-      if (size == 8) return DType::i64;
-      break;
-    case H5T_FLOAT: {
-      std::array<std::size_t, 5> fields{};
-      H5Tget_fields(type, &fields[0], &fields[1], &fields[2], &fields[3], &fields[4]);
-      if (size == 2 && fields[2] == 5 && fields[4] == 10) return DType::f16;
-      if (size == 4) return DType::f32;
-      if (size == 8) return DType::f64;
-      break;
-    }
-    case H5T_ENUM:
-      if (is_hdf5_bool(type)) return DType::boolean;
-      break;
-    default:
-      break;
-  }
-  throw Error(where + ": its HDF5 type is none of bool, uint8, int8, int16, int32, int64, float16, float32, float64");
-}
-
 void write_batch_size(hid_t group, const Shape& batch_size, const std::string& where) {
   const hsize_t count = batch_size.size();
   const Hdf5Handle space(H5Screate_simple(1, &count, nullptr), where);
@@ -98,7 +33,7 @@ void write_batch_size(hid_t group, const Shape& batch_size, const std::string& w
 
 void write_leaf(hid_t group, const std::string& name, const at::Tensor& leaf, int gzip, const std::string& where) {
   const at::Tensor host = leaf.detach().to(at::kCPU).contiguous();
-  const Hdf5Handle type = memory_type(dtype_of(leaf.scalar_type()), where);
+  const Hdf5Handle type = hdf5_type(dtype_of(leaf.scalar_type()), where);
   const std::vector<hsize_t> dims(leaf.sizes().begin(), leaf.sizes().end());
   const Hdf5Handle space(
       dims.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr),
@@ -132,7 +67,7 @@ void write_group(hid_t group, const TensorDict& td, int gzip, const std::string&
 
 at::Tensor read_leaf(hid_t set, const std::string& where) {
   const Hdf5Handle file_type(H5Dget_type(set), where);
-  const DType dtype = file_dtype(file_type.get(), where);
+  const DType dtype = hdf5_dtype(file_type.get(), where);
   const Hdf5Handle space(H5Dget_space(set), where);
   if (H5Sget_simple_extent_type(space.get()) == H5S_NULL) throw Error(where + " has no data space");
   const int rank = hdf5_check(H5Sget_simple_extent_ndims(space.get()), where);
@@ -141,7 +76,7 @@ at::Tensor read_leaf(hid_t set, const std::string& where) {
   const Shape shape(dims.begin(), dims.end());
   const auto options = at::TensorOptions(dtype == DType::boolean ? at::kByte : scalar_type(dtype));
   const at::Tensor leaf = guarded([&] { return where; }, [&] { return at::empty(shape, options); });
-  const Hdf5Handle type = memory_type(dtype, where);
+  const Hdf5Handle type = hdf5_type(dtype, where);
   if (leaf.numel()) hdf5_check(H5Dread(set, type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, leaf.data_ptr()), where);
   return dtype == DType::boolean ? leaf.ne(0) : leaf;  // a damaged byte must not become a bool that is neither
 }

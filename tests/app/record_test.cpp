@@ -116,7 +116,7 @@ TEST(Record, ResumesAfterKillToTheSameBits) {
   expect_success(run_program(words("whole"), ".", kLimit));
   const fs::path spool = folder / ".cut.recording";
   int kills = 0;
-  for (int delay = 20000; kills < 5 && !fs::exists(folder / "cut"); delay *= 2) {
+  for (int delay = 5000; delay < 1000000 && kills < 6 && !fs::exists(folder / "cut"); delay *= 2) {
     Words again = words("cut");
     if (fs::exists(spool)) again.push_back("--resume");
     Program program(again);

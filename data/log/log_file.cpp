@@ -1,0 +1,336 @@
+#include "data/log/log_file.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "data/hdf5_types.h"
+#include "sim/core/value.h"
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kMostChunkBytes = 256.0 * 1048576;
+constexpr double kMostDeflate = 1100;  // a deflated byte stands for at most 1032
+constexpr hsize_t kIndexBlock = 4096;
+constexpr std::int64_t kMostWorlds = std::int64_t{1} << 31, kMostSteps = std::int64_t{1} << 20;
+
+std::string link_name(hid_t group, hsize_t i, const std::string& where) {
+  char name[256] = "";
+  hdf5_check(H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, sizeof name, H5P_DEFAULT), where);
+  return name;
+}
+
+// The names of what a group holds, in their order.
+std::vector<std::string> names_in(hid_t file, const std::string& path, const std::string& where) {
+  const Hdf5Handle group(H5Gopen2(file, path.c_str(), H5P_DEFAULT), where);
+  H5G_info_t info{};
+  hdf5_check(H5Gget_info(group.get(), &info), where);
+  std::vector<std::string> names;
+  for (hsize_t i = 0; i < std::min<hsize_t>(info.nlinks, 1000); ++i) names.push_back(link_name(group.get(), i, where));
+  return names;
+}
+
+bool is_hard_link(hid_t file, const std::string& path) {
+  H5L_info_t link{};
+  return H5Lget_info(file, path.c_str(), &link, H5P_DEFAULT) >= 0 && link.type == H5L_TYPE_HARD;
+}
+
+bool is_group(hid_t file, const std::string& path) {
+  if (!is_hard_link(file, path)) return false;
+  const hid_t object = H5Oopen(file, path.c_str(), H5P_DEFAULT);
+  if (object < 0) return false;
+  return H5Iget_type(Hdf5Handle(object, path).get()) == H5I_GROUP;
+}
+
+std::int64_t bounded(std::int64_t value, std::int64_t low, std::int64_t high, const std::string& what) {
+  if (value < low || value > high)
+    throw Error(what + ": " + std::to_string(value) + " is not in [" + std::to_string(low) + ", " +
+                std::to_string(high) + "]");
+  return value;
+}
+
+}  // namespace
+
+LogFile::LogFile(fs::path path, std::vector<std::string>& problems) : path_(std::move(path)) {
+  const Hdf5Quiet quiet;
+  std::error_code error;
+  file_bytes_ = static_cast<double>(fs::file_size(path_, error));
+  if (error) throw Error(path_.string() + ": " + error.message());
+  try {
+    file_ = Hdf5Handle(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), path_.string());
+  } catch (const Error& e) {
+    const bool locked = std::string(e.what()).find("temporarily unavailable") != std::string::npos;
+    throw Error(std::string(e.what()) +
+                (locked ? " (another program is writing it)" : " (is it an HDF5 file, and whole?)"));
+  }
+  read_info();
+  read_env_index();
+  find_keys(problems);
+  open_others(problems);
+  count_iterations(problems);
+}
+
+void LogFile::read_info() {
+  const std::string what = path_.string();
+  const Hdf5Handle root(H5Gopen2(file_.get(), "/", H5P_DEFAULT), what);
+  if (H5Aexists(root.get(), "format") <= 0 || read_text_attribute(root.get(), "format", what) != kLogFormat)
+    throw Error(what + ": is no trajectory log (attribute 'format' is not '" + kLogFormat + "')");
+  const auto number = [&](const char* name, std::int64_t low, std::int64_t high) {
+    return bounded(read_integer_attribute(root.get(), name, what), low, high, what + ": attribute '" + name + "'");
+  };
+  const std::int64_t version = read_integer_attribute(root.get(), "format_version", what);
+  if (version != kLogFormatVersion)
+    throw Error(what + ": format_version " + std::to_string(version) + ": this version of hotloop reads 1");
+  const std::pair<const char*, std::string*> texts[] = {{"task", &info_.task},
+                                                        {"config", &info_.config},
+                                                        {"hotloop_version", &info_.hotloop_version},
+                                                        {"device", &info_.device},
+                                                        {"source", &info_.source},
+                                                        {"observation_space", &info_.observation_space},
+                                                        {"action_space", &info_.action_space}};
+  for (const auto& [name, text] : texts) *text = read_text_attribute(root.get(), name, what);
+  info_.seed = number("seed", 0, INT64_MAX);
+  info_.num_envs = number("num_envs", 1, kMostWorlds);
+  info_.num_steps = number("num_steps", 1, kMostSteps);
+  info_.max_episode_steps = number("max_episode_steps", 0, INT32_MAX);
+}
+
+void LogFile::check_size(double bytes, const std::string& what) const {
+  if (bytes > kMostDeflate * file_bytes_) throw Error(what + " is larger than the file can hold");
+}
+
+// What HDF5 would fetch from elsewhere, decode by a plugin or ask gigabytes for is not ours.
+void LogFile::check_storage(const Set& set, bool chunked) const {
+  const Hdf5Handle layout(H5Dget_create_plist(set.set.get()), set.where);
+  if (H5Pget_layout(layout.get()) != (chunked ? H5D_CHUNKED : H5D_CONTIGUOUS) ||
+      H5Pget_external_count(layout.get()) != 0)
+    throw Error(set.where + " is not stored as logs are");
+  if (!chunked) return;
+  std::vector<hsize_t> chunk(set.dims.size());
+  hdf5_check(H5Pget_chunk(layout.get(), static_cast<int>(chunk.size()), chunk.data()), set.where);
+  double bytes = static_cast<double>(H5Tget_size(set.type.get()));
+  for (const hsize_t n : chunk) bytes *= static_cast<double>(n);
+  if (bytes > kMostChunkBytes) throw Error(set.where + " has chunks of more than 256 MiB");
+  for (int i = 0; i < H5Pget_nfilters(layout.get()); ++i) {
+    unsigned flags = 0;
+    std::size_t values = 0;
+    const H5Z_filter_t filter =
+        H5Pget_filter2(layout.get(), static_cast<unsigned>(i), &flags, &values, nullptr, 0, nullptr, nullptr);
+    if (filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_DEFLATE)
+      throw Error(set.where + ": filter " + std::to_string(filter) + " is neither shuffle nor gzip");
+  }
+}
+
+LogFile::Set LogFile::open(const std::string& name, bool chunked) const {
+  Set set;
+  set.where = path_.string() + ": '" + one_line(name) + "'";
+  const std::size_t slash = name.find('/');
+  const bool reachable = slash == std::string::npos || is_hard_link(file_.get(), name.substr(0, slash));
+  if (!reachable || !is_hard_link(file_.get(), name)) throw Error(set.where + " is missing");
+  set.set = Hdf5Handle(H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT), set.where);
+  const Hdf5Handle type(H5Dget_type(set.set.get()), set.where);
+  set.type = hdf5_type(hdf5_dtype(type.get(), set.where), set.where);
+  set.dims = hdf5_dims(set.set.get(), set.where);
+  if (set.dims.empty()) throw Error(set.where + " is one value");
+  check_storage(set, chunked);
+  if (chunked && set.dims.size() > 1) {
+    const Hdf5Handle layout(H5Dget_create_plist(set.set.get()), set.where);
+    std::vector<hsize_t> chunk(set.dims.size());
+    hdf5_check(H5Pget_chunk(layout.get(), static_cast<int>(chunk.size()), chunk.data()), set.where);
+    set.chunk_width = static_cast<std::int64_t>(chunk[1]);
+  }
+  return set;
+}
+
+void LogFile::read_env_index() {
+  const Set set = open("env_index", false);
+  if (set.dims.size() != 1 || set.dims[0] < 1 || set.dims[0] > static_cast<hsize_t>(info_.num_envs))
+    throw Error(set.where + " does not fit num_envs " + std::to_string(info_.num_envs));
+  check_size(static_cast<double>(set.dims[0]) * 4 / kMostDeflate, set.where);  // never deflated
+  env_index_.resize(set.dims[0]);
+  hdf5_check(H5Dread(set.set.get(), H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, env_index_.data()), set.where);
+  for (std::size_t i = 0; i < env_index_.size(); ++i)
+    if (env_index_[i] < 0 || env_index_[i] >= info_.num_envs || (i > 0 && env_index_[i] <= env_index_[i - 1]))
+      throw Error(set.where + ": world " + std::to_string(env_index_[i]) + " is out of order or range");
+}
+
+void LogFile::find_keys(std::vector<std::string>& problems) {
+  const std::string what = path_.string();
+  for (const std::string& name : names_in(file_.get(), "/", what)) {
+    if (name == "env_index" || name == "last_observation" || name == "state" || name == "final" || name == "iteration")
+      continue;
+    if (!is_group(file_.get(), name)) {
+      add_key(name, problems);
+      continue;
+    }
+    for (const std::string& inner : names_in(file_.get(), name, what)) add_key(name + "/" + inner, problems);
+  }
+}
+
+void LogFile::add_key(const std::string& name, std::vector<std::string>& problems) {
+  try {
+    Set set = open(name, true);
+    LogKey key;
+    key.name = name;
+    const Hdf5Handle type(H5Dget_type(set.set.get()), set.where);
+    key.dtype = hdf5_dtype(type.get(), set.where);
+    if (set.dims.size() < 2 || set.dims[1] != env_index_.size()) throw Error(set.where + " has no column a world");
+    double bytes = static_cast<double>(dtype_size(key.dtype));
+    for (std::size_t k = 2; k < set.dims.size(); ++k) {
+      key.shape.push_back(static_cast<std::int64_t>(set.dims[k]));
+      bytes *= static_cast<double>(set.dims[k]);
+    }
+    if (bytes <= 0) throw Error(set.where + " is empty");
+    check_size(bytes, set.where);
+    key.units = read_text_attribute(set.set.get(), "units", set.where);
+    key.description = read_text_attribute(set.set.get(), "description", set.where);
+    world_group_ = std::max(world_group_, set.chunk_width);
+    keys_.push_back(std::move(key));
+    sets_.push_back(std::move(set));
+  } catch (const Error& e) {
+    problems.emplace_back(e.what());
+  }
+}
+
+void LogFile::open_others(std::vector<std::string>& problems) {
+  const auto try_open = [&](auto action) {
+    try {
+      action();
+      return true;
+    } catch (const Error& e) {
+      problems.emplace_back(e.what());
+      return false;
+    }
+  };
+  has_last_observation_ = try_open([&] {
+    last_observation_ = open("last_observation", true);
+    const Set& s = last_observation_;
+    if (s.dims.size() != 3 || s.dims[1] != env_index_.size() || s.dims[2] < 1)
+      throw Error(s.where + " has another shape");
+    check_size(static_cast<double>(s.dims[2]) * 4, s.where);
+    obs_dim_ = static_cast<std::int64_t>(s.dims[2]);
+  });
+  has_finals_ = try_open([&] {
+    final_row_ = open("final/row", true);
+    final_env_ = open("final/env", true);
+    final_observation_ = open("final/observation", true);
+    const Set& s = final_observation_;
+    if (final_row_.dims.size() != 1 || final_env_.dims.size() != 1 || s.dims.size() != 2 || s.dims[1] < 1)
+      throw Error(s.where + " has another shape");
+    if (has_last_observation_ && s.dims[1] != last_observation_.dims[2]) throw Error(s.where + " has another width");
+    check_size(static_cast<double>(s.dims[1]) * 4, s.where);
+    obs_dim_ = static_cast<std::int64_t>(s.dims[1]);
+  });
+  if (!is_hard_link(file_.get(), "state")) return;
+  try_open([&] {
+    state_ = open("state", true);
+    if (state_.dims.size() != 2) throw Error(state_.where + " has another shape");
+    check_size(static_cast<double>(state_.dims[1]), state_.where);
+    state_bytes_ = state_.dims[1];
+  });
+}
+
+void LogFile::count_iterations(std::vector<std::string>& problems) {
+  const Set index = open("iteration/index", true), step = open("iteration/global_step", true),
+            end = open("iteration/final_end", true);
+  hsize_t most = std::min({index.dims[0], step.dims[0], end.dims[0]});
+  const auto limit = [&](const Set& set, std::int64_t rows) {
+    most = std::min(most, set.dims[0] / static_cast<hsize_t>(rows));
+  };
+  for (const Set& set : sets_) limit(set, info_.num_steps);
+  if (has_last_observation_) limit(last_observation_, 1);
+  if (state_bytes_ > 0) limit(state_, 1);
+  if (index.dims.size() != 1 || step.dims.size() != 1 || end.dims.size() != 1)
+    throw Error(index.where + " has another shape");
+  const hsize_t entries = has_finals_ ? std::min({final_row_.dims[0], final_env_.dims[0], final_observation_.dims[0]})
+                                      : static_cast<hsize_t>(INT64_MAX);
+  // block by block and only while ascending: what a file claims to hold costs no memory before it is seen
+  for (hsize_t at = 0; at < most; at += kIndexBlock) {
+    const hsize_t count = std::min(kIndexBlock, most - at);
+    std::vector<std::int64_t> i(count), s(count), e(count);
+    read_block(index, {at}, {count}, H5T_NATIVE_INT64, i.data());
+    read_block(step, {at}, {count}, H5T_NATIVE_INT64, s.data());
+    read_block(end, {at}, {count}, H5T_NATIVE_INT64, e.data());
+    for (hsize_t k = 0; k < count; ++k) {
+      if (i[k] < 0) return;  // torn by a kill
+      const bool ascending = (iterations_.empty() || i[k] > iterations_.back().index) &&
+                             e[k] >= (final_end_.empty() ? 0 : final_end_.back()) &&
+                             static_cast<hsize_t>(e[k]) <= entries;
+      if (!ascending) {
+        problems.push_back(index.where + ": iterations from the " + std::to_string(iterations_.size()) +
+                           "th on are out of order");
+        return;
+      }
+      iterations_.push_back({i[k], s[k]});
+      final_end_.push_back(e[k]);
+    }
+  }
+}
+
+void LogFile::cut(std::int64_t index) {
+  while (!iterations_.empty() && iterations_.back().index >= index) iterations_.pop_back();
+}
+
+void LogFile::read_block(const Set& set, const std::vector<hsize_t>& start, const std::vector<hsize_t>& count,
+                         hid_t type, void* out) const {
+  const Hdf5Quiet quiet;
+  const Hdf5Handle memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), set.where);
+  const Hdf5Handle space(H5Dget_space(set.set.get()), set.where);
+  hdf5_check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), set.where);
+  hdf5_check(H5Dread(set.set.get(), type, memory.get(), space.get(), H5P_DEFAULT, out), set.where);
+}
+
+void LogFile::read(std::size_t key, std::int64_t row, std::int64_t rows, std::int64_t world, std::int64_t worlds,
+                   void* out) const {
+  const Set& set = sets_[key];
+  std::vector<hsize_t> start(set.dims.size()), count = set.dims;
+  start[0] = static_cast<hsize_t>(row), start[1] = static_cast<hsize_t>(world);
+  count[0] = static_cast<hsize_t>(rows), count[1] = static_cast<hsize_t>(worlds);
+  read_block(set, start, count, set.type.get(), out);
+  if (keys_[key].dtype != DType::boolean) return;
+  auto* bytes = static_cast<std::uint8_t*>(out);  // a damaged byte must not become a bool that is neither
+  std::for_each(bytes, bytes + rows * worlds * keys_[key].numel(), [](std::uint8_t& b) { b = b != 0; });
+}
+
+void LogFile::read_last_observation(std::int64_t iteration, std::int64_t world, std::int64_t worlds, float* out) const {
+  if (!has_last_observation_) throw Error(path_.string() + ": 'last_observation' cannot be read");
+  read_block(last_observation_, {static_cast<hsize_t>(iteration), static_cast<hsize_t>(world), 0},
+             {1, static_cast<hsize_t>(worlds), static_cast<hsize_t>(obs_dim_)}, H5T_NATIVE_FLOAT, out);
+}
+
+LogFinals LogFile::read_finals(std::int64_t iteration) const {
+  if (!has_finals_) throw Error(path_.string() + ": 'final' cannot be read");
+  const auto i = static_cast<std::size_t>(iteration);
+  const std::int64_t begin = i == 0 ? 0 : final_end_[i - 1], entries = final_end_[i] - begin;
+  // these tables are never deflated
+  check_size(static_cast<double>(entries) * static_cast<double>(obs_dim_) * 4 / kMostDeflate, final_observation_.where);
+  LogFinals finals;
+  if (entries == 0) return finals;
+  const auto count = static_cast<hsize_t>(entries), first = static_cast<hsize_t>(begin);
+  finals.row.resize(count);
+  finals.env.resize(count);
+  finals.observation.resize(count * static_cast<hsize_t>(obs_dim_));
+  read_block(final_row_, {first}, {count}, H5T_NATIVE_INT64, finals.row.data());
+  read_block(final_env_, {first}, {count}, H5T_NATIVE_INT32, finals.env.data());
+  read_block(final_observation_, {first, 0}, {count, static_cast<hsize_t>(obs_dim_)}, H5T_NATIVE_FLOAT,
+             finals.observation.data());
+  for (std::size_t k = 0; k < count; ++k) {
+    const bool ascending = k == 0 || finals.row[k] > finals.row[k - 1] ||
+                           (finals.row[k] == finals.row[k - 1] && finals.env[k] > finals.env[k - 1]);
+    if (!ascending || finals.row[k] < iteration * info_.num_steps ||
+        finals.row[k] >= (iteration + 1) * info_.num_steps || finals.env[k] < 0 ||
+        finals.env[k] >= static_cast<std::int32_t>(env_index_.size()))
+      throw Error(final_row_.where + ": entry " + std::to_string(begin + static_cast<std::int64_t>(k)) +
+                  " is out of order or range");
+  }
+  return finals;
+}
+
+void LogFile::read_state(std::int64_t iteration, std::byte* out) const {
+  if (state_bytes_ == 0) throw Error(path_.string() + ": holds no 'state'");
+  read_block(state_, {static_cast<hsize_t>(iteration), 0}, {1, state_bytes_}, H5T_NATIVE_UINT8, out);
+}
+
+}  // namespace hotloop
