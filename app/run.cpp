@@ -35,6 +35,7 @@ void add_commands(Cli& cli) {
   add_train(cli);
   add_play(cli);
   add_record(cli);
+  add_convert(cli);
   add_bench(cli);
   add_list(cli);
   add_doctor(cli);

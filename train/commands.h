@@ -48,4 +48,10 @@ struct RecordOptions {
 };
 int record_command(const RecordOptions& options);
 
+struct ConvertOptions {
+  std::string log, format, output, dataset_id;  // format, output, dataset_id: as RecordOptions
+  bool quiet = false;
+};
+int convert_command(const ConvertOptions& options);
+
 }  // namespace hotloop
