@@ -36,6 +36,7 @@ void add_commands(Cli& cli) {
   add_play(cli);
   add_record(cli);
   add_replay(cli);
+  add_convert(cli);
   add_bench(cli);
   add_list(cli);
   add_doctor(cli);

@@ -3,7 +3,6 @@
 #include <hdf5.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -34,12 +33,12 @@ class Hdf5Handle {
   hid_t id_ = H5I_INVALID_HID;
 };
 
-// HDF5 prints its error stack to stderr by default. While one of these lives it does not, in this thread.
+// HDF5 prints its error stack to stderr by default. While one of these lives it does not, in this thread. The first one
+// of a process must come before all other use of HDF5.
 class Hdf5Quiet {
  public:
   Hdf5Quiet() {
-    // before any other call: at the end of the process HDF5 would try again to close a file that could not be closed
-    // for want of space
+    // at exit HDF5 would once more close what a full disk kept it from closing, and crash
     [[maybe_unused]] static const bool once = H5dont_atexit() >= 0;
     H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
@@ -80,22 +79,5 @@ Status hdf5_check(Status status, const std::string& what) {
 }
 
 inline Hdf5Handle::Hdf5Handle(hid_t id, const std::string& what) : id_(hdf5_check(id, what)) {}
-
-// h5py's bool: an enumeration of FALSE and TRUE over one byte.
-inline Hdf5Handle hdf5_bool_type() {
-  Hdf5Handle type(H5Tenum_create(H5T_NATIVE_INT8), "HDF5 bool");
-  std::int8_t value = 0;
-  hdf5_check(H5Tenum_insert(type.get(), "FALSE", &value), "HDF5 bool");
-  value = 1;
-  hdf5_check(H5Tenum_insert(type.get(), "TRUE", &value), "HDF5 bool");
-  return type;
-}
-
-inline bool is_hdf5_bool(hid_t type) {
-  if (H5Tget_class(type) != H5T_ENUM || H5Tget_size(type) != 1 || H5Tget_nmembers(type) != 2) return false;
-  std::int8_t value = -1;
-  return H5Tenum_valueof(type, "FALSE", &value) >= 0 && value == 0 && H5Tenum_valueof(type, "TRUE", &value) >= 0 &&
-         value == 1;
-}
 
 }  // namespace hotloop

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 namespace hotloop {
 namespace {
@@ -15,13 +16,29 @@ Hdf5Handle half_type() {
   return type;
 }
 
+Hdf5Handle bool_type() {
+  Hdf5Handle type(H5Tenum_create(H5T_NATIVE_INT8), "HDF5 bool");
+  std::int8_t value = 0;
+  hdf5_check(H5Tenum_insert(type.get(), "FALSE", &value), "HDF5 bool");
+  value = 1;
+  hdf5_check(H5Tenum_insert(type.get(), "TRUE", &value), "HDF5 bool");
+  return type;
+}
+
+bool is_bool_enum(hid_t type) {
+  if (H5Tget_size(type) != 1 || H5Tget_nmembers(type) != 2) return false;
+  std::int8_t value = -1;
+  return H5Tenum_valueof(type, "FALSE", &value) >= 0 && value == 0 && H5Tenum_valueof(type, "TRUE", &value) >= 0 &&
+         value == 1;
+}
+
 }  // namespace
 
 Hdf5Handle hdf5_type(DType dtype, const std::string& where) {
   const auto copy = [&](hid_t native) { return Hdf5Handle(H5Tcopy(native), where); };
   switch (dtype) {
     case DType::boolean:
-      return hdf5_bool_type();
+      return bool_type();
     case DType::u8:
       return copy(H5T_NATIVE_UINT8);
     case DType::i8:
@@ -66,7 +83,7 @@ DType hdf5_dtype(hid_t type, const std::string& where) {
       break;
     }
     case H5T_ENUM:
-      if (is_hdf5_bool(type)) return DType::boolean;
+      if (is_bool_enum(type)) return DType::boolean;
       break;
     default:
       break;

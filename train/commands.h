@@ -60,4 +60,10 @@ struct ReplayOptions {
 // equal, 1 where something differs.
 int replay_command(const ReplayOptions& options);
 
+struct ConvertOptions {
+  std::string log, format, output, dataset_id;  // format, output, dataset_id: as RecordOptions
+  bool quiet = false;
+};
+int convert_command(const ConvertOptions& options);
+
 }  // namespace hotloop

@@ -192,14 +192,16 @@ class Recorder {
 EpisodeSpool open_spool(const fs::path& folder, const RecordOptions& options, const Json& recording,
                         const EnvSpec& spec) {
   const std::string before = EpisodeSpool::recording_of(folder);
-  if (!options.resume) {
-    if (!before.empty())
-      throw Error("'" + folder.string() + "' holds an interrupted recording; go on with --resume, or remove it");
-    return EpisodeSpool::create(folder, recording.dump(2) + "\n", spec);
+  if (options.resume && !before.empty()) {
+    check_same_recording(recording, before, folder);
+    return EpisodeSpool::resume(folder, spec);
   }
-  if (before.empty()) throw Error("--resume: no interrupted recording '" + folder.string() + "'");
-  check_same_recording(recording, before, folder);
-  return EpisodeSpool::resume(folder, spec);
+  if (!before.empty())
+    throw Error("'" + folder.string() + "' holds an interrupted recording; go on with --resume, or remove it");
+  std::error_code ignored;
+  if (options.resume && !fs::exists(folder, ignored))
+    throw Error("--resume: no interrupted recording '" + folder.string() + "'");
+  return EpisodeSpool::create(folder, recording.dump(2) + "\n", spec);
 }
 
 void write_from_spool(EpisodeSpool& spool, DatasetFormat format, const DatasetInfo& info, const fs::path& target,

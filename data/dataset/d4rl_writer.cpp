@@ -2,6 +2,7 @@
 #include "data/dataset/describe.h"
 #include "data/dataset/hdf5_write.h"
 #include "data/dataset/writer.h"
+#include "data/hdf5_types.h"
 
 namespace hotloop {
 namespace {
@@ -14,13 +15,14 @@ class D4rlWriter : public DatasetWriter {
       : path_(path),
         file_(create_hdf5(path)),
         width_(static_cast<std::size_t>(info.env.obs_dim())),
-        observations_(file_.get(), "observations", float32_type(), {width_}),
-        next_observations_(file_.get(), "next_observations", float32_type(), {width_}),
-        actions_(file_.get(), "actions", info.env.action.is_box() ? float32_type() : int64_type(), action_dims(info)),
-        rewards_(file_.get(), "rewards", float32_type(), {}),
-        terminals_(file_.get(), "terminals", hdf5_bool_type(), {}),
-        timeouts_(file_.get(), "timeouts", hdf5_bool_type(), {}) {
-    write_attribute(file_.get(), kProvenanceKey, provenance_json(info));
+        observations_(file_.get(), "observations", hdf5_type(DType::f32, "HDF5"), {width_}),
+        next_observations_(file_.get(), "next_observations", hdf5_type(DType::f32, "HDF5"), {width_}),
+        actions_(file_.get(), "actions", hdf5_type(info.env.action.is_box() ? DType::f32 : DType::i64, "HDF5"),
+                 action_dims(info)),
+        rewards_(file_.get(), "rewards", hdf5_type(DType::f32, "HDF5"), {}),
+        terminals_(file_.get(), "terminals", hdf5_type(DType::boolean, "HDF5"), {}),
+        timeouts_(file_.get(), "timeouts", hdf5_type(DType::boolean, "HDF5"), {}) {
+    write_text_attribute(file_.get(), kProvenanceKey, provenance_json(info), path.string());
   }
 
   void append(const Episode& episode) override {

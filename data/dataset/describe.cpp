@@ -39,21 +39,6 @@ constexpr GymnasiumEntry kGymnasium[] = {
     {"HumanoidStandup-v5", "mujoco.humanoidstandup_v5:HumanoidStandupEnv"},
 };
 
-// float32 as Python prints the double of the same value
-std::string bounds_text(const std::vector<float>& bounds) {
-  std::string text = "[";
-  for (const float b : bounds) {
-    if (text.size() > 1) text += ", ";
-    text += std::isfinite(b) ? Json(static_cast<double>(b)).dump() : b > 0 ? "Infinity" : "-Infinity";
-  }
-  return text + "]";
-}
-
-std::string box_text(const std::vector<float>& low, const std::vector<float>& high) {
-  return fmt::format(R"({{"type": "Box", "dtype": "float32", "shape": [{}], "low": {}, "high": {}}})", low.size(),
-                     bounds_text(low), bounds_text(high));
-}
-
 // An option's text, which is TOML, as the value that Gymnasium's constructor takes, which Python's JSON reads.
 std::string option_value(const std::string& text) {
   if (text.find('"') != std::string::npos) return text;
@@ -78,16 +63,6 @@ EnvOptions changed_options(const DatasetInfo& info) {
 std::string gymnasium_path(const char* path) { return std::string("gymnasium.envs.") + path; }
 
 }  // namespace
-
-std::string observation_space_json(const EnvSpec& env) { return box_text(env.observation.low, env.observation.high); }
-
-std::string action_space_json(const ActionSpace& action) {
-  if (action.is_box()) return box_text(action.low, action.high);
-  if (action.kind == ActionSpace::Kind::discrete)
-    return fmt::format(R"({{"type": "Discrete", "dtype": "int64", "start": 0, "n": {}}})", action.nvec[0]);
-  const std::vector<std::int64_t> start(action.nvec.size(), 0);
-  return Json{{"type", "MultiDiscrete"}, {"dtype", "int64"}, {"nvec", action.nvec}, {"start", start}}.dump();
-}
 
 std::string env_kwargs_json(const DatasetInfo& info) {
   std::string text = "{";

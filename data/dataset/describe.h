@@ -1,15 +1,10 @@
-// Environments and spaces as the field's JSON.
+// Environments as the field's JSON.
 #pragma once
 #include <string>
 
 #include "data/dataset/episode.h"
 
 namespace hotloop {
-
-// Minari's JSON of the spaces. Unbounded components are Python's tokens Infinity and -Infinity, which no JSON library
-// writes.
-std::string observation_space_json(const EnvSpec& env);
-std::string action_space_json(const ActionSpace& action);
 
 // What a Gymnasium task's constructor is given beside its defaults, as a JSON object.
 std::string env_kwargs_json(const DatasetInfo& info);

@@ -11,13 +11,6 @@ constexpr std::size_t kPieceBytes = 512 * 1024;  // a chunk: below HDF5's chunk 
 
 std::string cannot_write(const std::string& name) { return "cannot write '" + name + "'"; }
 
-void write_scalar(hid_t object, const std::string& name, hid_t file_type, hid_t memory_type, const void* value) {
-  const Hdf5Handle space(H5Screate(H5S_SCALAR), cannot_write(name));
-  const Hdf5Handle attribute(H5Acreate2(object, name.c_str(), file_type, space.get(), H5P_DEFAULT, H5P_DEFAULT),
-                             cannot_write(name));
-  hdf5_check(H5Awrite(attribute.get(), memory_type, value), cannot_write(name));
-}
-
 }  // namespace
 
 Hdf5Handle create_hdf5(const std::filesystem::path& path) {
@@ -40,22 +33,6 @@ void write_dataset(hid_t group, const std::string& name, hid_t file_type, hid_t 
                        cannot_write(name));
   if (std::find(dims.begin(), dims.end(), 0u) != dims.end()) return;
   hdf5_check(H5Dwrite(set.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), cannot_write(name));
-}
-
-void write_attribute(hid_t object, const std::string& name, std::int64_t value) {
-  write_scalar(object, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
-}
-
-void write_attribute(hid_t object, const std::string& name, double value) {
-  write_scalar(object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
-}
-
-void write_attribute(hid_t object, const std::string& name, const std::string& value) {
-  const Hdf5Handle type(H5Tcopy(H5T_C_S1), cannot_write(name));
-  hdf5_check(H5Tset_size(type.get(), H5T_VARIABLE), cannot_write(name));
-  hdf5_check(H5Tset_cset(type.get(), H5T_CSET_UTF8), cannot_write(name));
-  const char* text = value.c_str();
-  write_scalar(object, name, type.get(), type.get(), &text);
 }
 
 RowDataset::RowDataset(hid_t group, const std::string& name, Hdf5Handle type, std::vector<hsize_t> row_dims)
@@ -94,8 +71,5 @@ void RowDataset::flush() {
              cannot_write(name_));
   pending_.clear();
 }
-
-Hdf5Handle float32_type() { return Hdf5Handle(H5Tcopy(H5T_IEEE_F32LE), "HDF5 float32"); }
-Hdf5Handle int64_type() { return Hdf5Handle(H5Tcopy(H5T_STD_I64LE), "HDF5 int64"); }
 
 }  // namespace hotloop

@@ -1,4 +1,4 @@
-// What the HDF5 formats write with: whole datasets, datasets that grow by rows, attributes.
+// What the HDF5 formats write with: whole datasets, datasets that grow by rows.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -19,10 +19,6 @@ Hdf5Handle create_group(hid_t parent, const std::string& name);
 void write_dataset(hid_t group, const std::string& name, hid_t file_type, hid_t memory_type,
                    const std::vector<hsize_t>& dims, const void* data);
 
-void write_attribute(hid_t object, const std::string& name, std::int64_t value);
-void write_attribute(hid_t object, const std::string& name, double value);
-void write_attribute(hid_t object, const std::string& name, const std::string& value);
-
 // A chunked dataset of rows that grows at its end.
 class RowDataset {
  public:
@@ -39,8 +35,5 @@ class RowDataset {
   std::size_t row_bytes_;
   std::vector<char> pending_;
 };
-
-Hdf5Handle float32_type();
-Hdf5Handle int64_type();
 
 }  // namespace hotloop

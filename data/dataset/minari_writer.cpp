@@ -9,6 +9,8 @@
 #include "data/dataset/hdf5_write.h"
 #include "data/dataset/writer.h"
 #include "data/file.h"
+#include "data/hdf5_types.h"
+#include "data/log/space_json.h"
 #include "sim/core/version.h"
 
 namespace hotloop {
@@ -23,17 +25,18 @@ constexpr int kScoreEpisodes = 100;              // that a reference score is th
 class MinariWriter : public DatasetWriter {
  public:
   MinariWriter(const fs::path& path, const DatasetInfo& info)
-      : data_(path / "data"), info_(info), bool_(hdf5_bool_type()), file_(create(data_)) {}
+      : data_(path / "data"), info_(info), bool_(hdf5_type(DType::boolean, "HDF5")), file_(create(data_)) {}
 
   void append(const Episode& episode) override {
     const Hdf5Quiet quiet;
     const auto length = static_cast<hsize_t>(episode.length), width = static_cast<hsize_t>(info_.env.obs_dim());
-    const Hdf5Handle group = create_group(file_.get(), fmt::format("episode_{}", episode.id));
-    write_attribute(group.get(), "id", episode.id);
-    write_attribute(group.get(), "total_steps", episode.length);
-    if (episode.seed >= 0) write_attribute(group.get(), "seed", episode.seed);
-    if (episode.world >= 0) write_attribute(group.get(), "world", episode.world);
-    write_reward_statistics(group.get(), episode);
+    const std::string name = fmt::format("episode_{}", episode.id);
+    const Hdf5Handle group = create_group(file_.get(), name);
+    write_integer_attribute(group.get(), "id", episode.id, name);
+    write_integer_attribute(group.get(), "total_steps", episode.length, name);
+    if (episode.seed >= 0) write_integer_attribute(group.get(), "seed", episode.seed, name);
+    if (episode.world >= 0) write_integer_attribute(group.get(), "world", episode.world, name);
+    write_reward_statistics(group.get(), episode, name);
     const auto write = [&](const char* name, hid_t file_type, hid_t memory_type, const std::vector<hsize_t>& dims,
                            const void* data) { write_dataset(group.get(), name, file_type, memory_type, dims, data); };
     write("observations", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {length + 1, width}, episode.observations.data());
@@ -71,17 +74,17 @@ class MinariWriter : public DatasetWriter {
       write_dataset(group, "actions", H5T_STD_I64LE, H5T_NATIVE_INT64, dims, episode.actions.data());
   }
 
-  static void write_reward_statistics(hid_t group, const Episode& episode) {
+  static void write_reward_statistics(hid_t group, const Episode& episode, const std::string& name) {
     const auto count = static_cast<double>(episode.length);
     const double sum = episode.episode_return(), mean = sum / count;
     double squares = 0;
     for (const float r : episode.rewards) squares += (r - mean) * (r - mean);
     const auto [low, high] = std::minmax_element(episode.rewards.begin(), episode.rewards.end());
-    write_attribute(group, "rewards_sum", sum);
-    write_attribute(group, "rewards_mean", mean);
-    write_attribute(group, "rewards_std", std::sqrt(squares / count));
-    write_attribute(group, "rewards_max", static_cast<double>(*high));
-    write_attribute(group, "rewards_min", static_cast<double>(*low));
+    write_number_attribute(group, "rewards_sum", sum, name);
+    write_number_attribute(group, "rewards_mean", mean, name);
+    write_number_attribute(group, "rewards_std", std::sqrt(squares / count), name);
+    write_number_attribute(group, "rewards_max", static_cast<double>(*high), name);
+    write_number_attribute(group, "rewards_min", static_cast<double>(*low), name);
   }
 
   std::string metadata(double megabytes) const {
@@ -91,8 +94,8 @@ class MinariWriter : public DatasetWriter {
                  {"total_episodes", episodes_},
                  {"total_steps", steps_},
                  {"dataset_size", std::round(megabytes * 10) / 10},
-                 {"observation_space", observation_space_json(info_.env)},
-                 {"action_space", action_space_json(info_.env.action)},
+                 {"observation_space", space_json(info_.env.observation)},
+                 {"action_space", space_json(info_.env.action)},
                  {"algorithm_name", info_.algorithm},
                  {"author", info_.authors},
                  {"author_email", info_.author_emails},

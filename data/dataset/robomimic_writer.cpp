@@ -6,6 +6,7 @@
 #include "data/dataset/describe.h"
 #include "data/dataset/hdf5_write.h"
 #include "data/dataset/writer.h"
+#include "data/hdf5_types.h"
 
 namespace hotloop {
 namespace {
@@ -22,17 +23,18 @@ class RobomimicWriter : public DatasetWriter {
       : path_(path), info_(info), file_(create_hdf5(path)), data_(create_group(file_.get(), "data")) {
     const std::string env_args = fmt::format(R"({{"env_name": "{}", "type": {}, "env_kwargs": {}}})", info.env.name,
                                              kGymType, env_kwargs_json(info));
-    write_attribute(data_.get(), "env_args", env_args);
-    write_attribute(data_.get(), kProvenanceKey, provenance_json(info));
+    write_text_attribute(data_.get(), "env_args", env_args, path.string());
+    write_text_attribute(data_.get(), kProvenanceKey, provenance_json(info), path.string());
   }
 
   void append(const Episode& episode) override {
     const Hdf5Quiet quiet;
     const auto length = static_cast<hsize_t>(episode.length), width = static_cast<hsize_t>(info_.env.obs_dim());
-    const Hdf5Handle demo = create_group(data_.get(), fmt::format("demo_{}", episode.id));
-    write_attribute(demo.get(), "num_samples", episode.length);
-    if (episode.seed >= 0) write_attribute(demo.get(), "seed", episode.seed);
-    if (episode.world >= 0) write_attribute(demo.get(), "world", episode.world);
+    const std::string name = fmt::format("demo_{}", episode.id);
+    const Hdf5Handle demo = create_group(data_.get(), name);
+    write_integer_attribute(demo.get(), "num_samples", episode.length, name);
+    if (episode.seed >= 0) write_integer_attribute(demo.get(), "seed", episode.seed, name);
+    if (episode.world >= 0) write_integer_attribute(demo.get(), "world", episode.world, name);
     const std::vector<hsize_t> wide = {length, width};
     const float* const observations = episode.observations.data();
     write_dataset(create_group(demo.get(), "obs").get(), "flat", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, wide, observations);
@@ -44,8 +46,8 @@ class RobomimicWriter : public DatasetWriter {
                   episode.actions.data());
     write_dataset(demo.get(), "rewards", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {length}, episode.rewards.data());
     // dones stop a learner's bootstrap, so that the end of time is none
-    for (const char* name : {"dones", "terminated"})
-      write_dataset(demo.get(), name, H5T_STD_I64LE, H5T_NATIVE_UINT8, {length}, episode.terminated.data());
+    for (const char* key : {"dones", "terminated"})
+      write_dataset(demo.get(), key, H5T_STD_I64LE, H5T_NATIVE_UINT8, {length}, episode.terminated.data());
     write_dataset(demo.get(), "truncated", H5T_STD_I64LE, H5T_NATIVE_UINT8, {length}, episode.truncated.data());
     ++episodes_;
     steps_ += episode.length;
@@ -53,7 +55,7 @@ class RobomimicWriter : public DatasetWriter {
 
   void finish() override {
     const Hdf5Quiet quiet;
-    write_attribute(data_.get(), "total", steps_);
+    write_integer_attribute(data_.get(), "total", steps_, path_.string());
     write_masks();
     flush_hdf5(file_, path_);
   }

@@ -73,8 +73,8 @@ EpisodeSpool::EpisodeSpool(const fs::path& folder, const EnvSpec& env)
 
 EpisodeSpool EpisodeSpool::create(const fs::path& folder, const std::string& recording, const EnvSpec& env) {
   std::error_code reason;
-  make_folder(folder.parent_path());
-  if (!fs::create_directory(folder, reason)) throw_file_error(folder, reason ? reason.value() : EEXIST);
+  if (!recording_of(folder).empty()) throw_file_error(folder, EEXIST);
+  make_folder(folder);
   try {
     EpisodeSpool spool(folder, env);
     write_file(folder / kRecording, recording);
@@ -87,8 +87,7 @@ EpisodeSpool EpisodeSpool::create(const fs::path& folder, const std::string& rec
 
 std::string EpisodeSpool::recording_of(const fs::path& folder) {
   std::error_code ignored;
-  if (!fs::exists(folder, ignored)) return "";
-  if (!fs::exists(folder / kRecording, ignored)) return "{}";  // killed before it was written
+  if (!fs::exists(folder / kRecording, ignored)) return "";
   return read_file(folder / kRecording, kMaxRecordingBytes);
 }
 

@@ -19,11 +19,11 @@ namespace hotloop {
 
 class EpisodeSpool {
  public:
-  // A new spool in `folder`, which is created; `recording` is kept as recording.json. Error if the folder is there.
+  // A new spool in `folder`, which is created; `recording` is kept as recording.json. Error if a spool is there.
   static EpisodeSpool create(const std::filesystem::path& folder, const std::string& recording, const EnvSpec& env);
   // One that was left by a killed process, cut to its last whole episode. Error if it is missing, damaged, or in use.
   static EpisodeSpool resume(const std::filesystem::path& folder, const EnvSpec& env);
-  // recording.json of the spool in `folder`; "" where there is no spool.
+  // recording.json of the spool in `folder`; "" where there is none, or a kill came before it was written.
   static std::string recording_of(const std::filesystem::path& folder);
 
   void append(const Episode& episode);  // its id must be episodes()

@@ -1,4 +1,5 @@
-// Python's layout of to_h5: groups are nested TensorDicts, datasets leaves.
+// Python's layout of to_h5: groups are nested TensorDicts, datasets leaves; bool is h5py's enumeration of FALSE and
+// TRUE.
 #include <ATen/ops/empty.h>
 #include <hdf5.h>
 

@@ -13,9 +13,9 @@
 #include <nlohmann/json.hpp>
 
 #include "data/file.h"
+#include "data/staged_path.h"
 #include "data/tensordict/arena_view.h"
 #include "data/tensordict/persist.h"
-#include "data/staged_path.h"
 #include "data/tensordict/tensordict_node.h"
 
 namespace hotloop {

@@ -1,6 +1,7 @@
 // `hotloop record`: each format opens in its own loader with the simulator's bits; counts, order, ends of episodes,
 // resumption, and what goes wrong.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 #include "tests/app/bad_input.h"
 #include "tests/app/program.h"
 #include "tests/app/reference_episodes.h"
+#include "tests/app/small_disk.h"
 #include "tests/app/small_run.h"
 #include "tests/temp_folder.h"
 #include "tests/test_python.h"
@@ -99,6 +101,7 @@ TEST(Record, MetadataIsWhatWasGiven) {
 // Contents of every file below a folder, by name.
 std::map<std::string, std::string> contents(const fs::path& at) {
   std::map<std::string, std::string> found;
+  if (fs::is_regular_file(at)) return {{"", read_file(at, UINT64_MAX)}};
   for (const auto& entry : fs::recursive_directory_iterator(at))
     if (entry.is_regular_file()) found[fs::relative(entry.path(), at).string()] = read_file(entry.path(), UINT64_MAX);
   return found;
@@ -113,7 +116,7 @@ TEST(Record, ResumesAfterKillToTheSameBits) {
   expect_success(run_program(words("whole"), ".", kLimit));
   const fs::path spool = folder / ".cut.recording";
   int kills = 0;
-  for (int delay = 20000; kills < 5 && !fs::exists(folder / "cut"); delay *= 2) {
+  for (int delay = 5000; delay < 1000000 && kills < 6 && !fs::exists(folder / "cut"); delay *= 2) {
     Words again = words("cut");
     if (fs::exists(spool)) again.push_back("--resume");
     Program program(again);
@@ -174,6 +177,46 @@ TEST(Record, BadInput) {
       {random({"-o", "/proc/below/x", "--episodes", "1"}), "/proc/below"},
   };
   for (const BadInput& bad : cases) check_bad_input(bad, folder.path());
+}
+
+TEST(Record, AFullDiskKeepsWhatWasRecorded) {
+  for (const std::string& format : kDatasetFormats) {
+    SCOPED_TRACE(format);
+    const TempFolder folder;
+    const fs::path disk_path = folder / "disk";
+    SmallDisk disk(disk_path, "size=128k");
+    if (!disk.failure().empty()) GTEST_SKIP() << "cannot mount a small tmpfs: " << disk.failure();
+    const auto words = [&](const fs::path& output) {
+      return record("Pendulum-v1", format, output, {"--random", "--episodes", "40", "--num-envs", "4", "--quiet"});
+    };
+    expect_one_line(run_program(words(disk_path / "set"), ".", kLimit), "go on by the same command with --resume");
+    const fs::path set = format == "minari" ? disk_path / "set/hotloop/pendulum-v1/random-v0" : disk_path / "set";
+    EXPECT_FALSE(fs::exists(set));
+    // room for the spool, not for the dataset beside it
+    disk.change("size=300k");
+    Words again = words(disk_path / "set");
+    again.push_back("--resume");
+    expect_one_line(run_program(again, ".", kLimit), "go on by the same command with --resume");
+    EXPECT_FALSE(fs::exists(set));
+    disk.change("size=64m");
+    expect_success(run_program(again, ".", kLimit));
+    expect_success(run_program(words(folder / "whole"), ".", kLimit));
+    EXPECT_TRUE(contents(disk_path / "set") == contents(folder / "whole"));
+  }
+}
+
+TEST(Record, AFolderThatCannotBeWritten) {
+  const TempFolder folder;
+  SmallDisk disk(folder / "sealed", "size=1m");
+  if (::geteuid() == 0) {
+    if (!disk.failure().empty()) GTEST_SKIP() << "root writes everywhere, and cannot mount here: " << disk.failure();
+    disk.change("size=1m", MS_RDONLY);
+  } else {
+    ::chmod((folder / "sealed").c_str(), 0555);
+  }
+  for (const std::string& format : kDatasetFormats)
+    check_bad_input({record("CartPole-v1", format, "sealed/set", {"--random", "--episodes", "1"}), "sealed"},
+                    folder.path());
 }
 
 TEST(Record, AnExistingDatasetStaysAsItIs) {

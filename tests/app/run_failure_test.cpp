@@ -1,12 +1,9 @@
 // Trainings that cannot start or cannot go on: one line, status 2, and what was there before stays good.
 #include <gtest/gtest.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "data/file.h"
 #include "sim/core/host_memory.h"
@@ -23,15 +20,6 @@ namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
 constexpr double kLimit = 120;  // [s]
-
-void expect_one_line(const ProgramResult& result, const std::string& mentions) {
-  EXPECT_EQ(result.status, 2);
-  const std::size_t at = result.err.find("hotloop: ");
-  ASSERT_NE(at, std::string::npos) << result.err;
-  const std::string last = result.err.substr(at);
-  EXPECT_EQ(std::count(last.begin(), last.end(), '\n'), 1) << last;
-  EXPECT_NE(last.find(mentions), std::string::npos) << last;
-}
 
 TEST(RunFailure, AFullDiskLosesNothing) {
   const TempFolder folder;

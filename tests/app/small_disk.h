@@ -1,12 +1,15 @@
-// A disk that a test can fill.
+// A disk that is soon full or read-only, and what the program says then.
 #pragma once
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <string>
+
+#include "tests/app/program.h"
 
 namespace hotloop {
 
@@ -32,5 +35,14 @@ class SmallDisk {
   std::filesystem::path at_;
   std::string failure_;
 };
+
+inline void expect_one_line(const ProgramResult& result, const std::string& mentions) {
+  EXPECT_EQ(result.status, 2);
+  const std::size_t at = result.err.find("hotloop: ");
+  ASSERT_NE(at, std::string::npos) << result.err;
+  const std::string last = result.err.substr(at);
+  EXPECT_EQ(std::count(last.begin(), last.end(), '\n'), 1) << last;
+  EXPECT_NE(last.find(mentions), std::string::npos) << last;
+}
 
 }  // namespace hotloop

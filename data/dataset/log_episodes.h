@@ -1,0 +1,32 @@
+// The whole episodes in a trajectory log, in order of (world, start).
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "data/dataset/episode.h"
+#include "data/log/log_reader.h"
+
+namespace hotloop {
+
+// Where an episode lies in the log.
+struct LoggedEpisode {
+  std::int64_t column = 0, row = 0, length = 0;
+};
+
+struct LoggedEpisodes {
+  std::vector<LoggedEpisode> whole;  // by column, then row
+  // what is left out
+  std::int64_t begun_before = 0;  // before the first row, or in iterations that were not logged
+  std::int64_t cut = 0;           // by iterations that were not logged
+  std::int64_t unfinished = 0;    // at the end of the log
+};
+
+// Reads the flags of ends only. `starts_whole`: the first row of the log begins an episode in every world.
+LoggedEpisodes find_episodes(const LogReader& log, bool starts_whole);
+
+// Reads those episodes, numbered from 0 on. Memory: about 128 MB, whatever the log's size.
+void read_episodes(const LogReader& log, const ActionSpace& action, const LoggedEpisodes& episodes,
+                   const std::function<void(const Episode&)>& take);
+
+}  // namespace hotloop
