@@ -9,6 +9,13 @@ namespace {
 
 constexpr std::size_t kPieceBytes = 512 * 1024;  // a chunk: below HDF5's chunk cache of 1 MiB
 
+// Without the time of writing, so that the same episodes are the same bytes.
+Hdf5Handle dataset_properties() {
+  Hdf5Handle properties(H5Pcreate(H5P_DATASET_CREATE), "HDF5 properties");
+  hdf5_check(H5Pset_obj_track_times(properties.get(), false), "HDF5 properties");
+  return properties;
+}
+
 std::string cannot_write(const std::string& name) { return "cannot write '" + name + "'"; }
 
 }  // namespace
@@ -29,7 +36,8 @@ Hdf5Handle create_group(hid_t parent, const std::string& name) {
 void write_dataset(hid_t group, const std::string& name, hid_t file_type, hid_t memory_type,
                    const std::vector<hsize_t>& dims, const void* data) {
   const Hdf5Handle space(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr), cannot_write(name));
-  const Hdf5Handle set(H5Dcreate2(group, name.c_str(), file_type, space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+  const Hdf5Handle layout = dataset_properties();
+  const Hdf5Handle set(H5Dcreate2(group, name.c_str(), file_type, space.get(), H5P_DEFAULT, layout.get(), H5P_DEFAULT),
                        cannot_write(name));
   if (std::find(dims.begin(), dims.end(), 0u) != dims.end()) return;
   hdf5_check(H5Dwrite(set.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), cannot_write(name));
@@ -44,7 +52,7 @@ RowDataset::RowDataset(hid_t group, const std::string& name, Hdf5Handle type, st
   chunk[0] = std::max<hsize_t>(1, kPieceBytes / row_bytes_);
   const int rank = static_cast<int>(dims_.size());
   const Hdf5Handle space(H5Screate_simple(rank, dims_.data(), most.data()), cannot_write(name));
-  const Hdf5Handle layout(H5Pcreate(H5P_DATASET_CREATE), cannot_write(name));
+  const Hdf5Handle layout = dataset_properties();
   hdf5_check(H5Pset_chunk(layout.get(), rank, chunk.data()), cannot_write(name));
   set_ = Hdf5Handle(H5Dcreate2(group, name.c_str(), type_.get(), space.get(), H5P_DEFAULT, layout.get(), H5P_DEFAULT),
                     cannot_write(name));
