@@ -5,6 +5,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "data/file.h"
+#include "sim/core/device.h"
 #include "tests/app/program.h"
 #include "tests/app/small_run.h"
 #include "tests/temp_folder.h"
@@ -59,6 +61,19 @@ TEST(Bc, AResumedCloningHasTheSameBits) {
   run({"train", "--resume", folder / "half", "--total-timesteps", "15360"});
   run(small_run(folder / "constant", whole));
   expect_same_checkpoint(folder / "constant/latest.safetensors", folder / "half/latest.safetensors");
+}
+
+TEST(Bc, GpuSameSeedSameBitsCapturedOrNot) {
+  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
+  const TempFolder folder;
+  const std::string dataset = folder / "dataset";
+  run({"record", "Pendulum-v1", "--random", "--format", "tensordict", "-o", dataset, "--episodes", "20", "--device",
+       "cuda"});
+  for (const char* capture : {"on", "off"})
+    run({"train", "Pendulum-v1", "--algo", "bc", "--dataset", dataset, "--device", "cuda", "--capture", capture,
+         "--run-dir", folder / capture, "--num-minibatches", "4", "--total-timesteps", "81920", "--quiet"});
+  const auto metrics = [&](const char* name) { return read_file(folder.path() / name / "metrics.csv", 1 << 24); };
+  EXPECT_EQ(metrics("on"), metrics("off"));
 }
 
 TEST(Bc, RefusesWhatMakesNoSense) {

@@ -89,6 +89,21 @@ TEST(LogRun, HoldsWhatTheSimulatorGaveAndChangesNothing) {
   EXPECT_GT(ends, 50);
 }
 
+TEST(LogRun, GpuChangesNothingAndReplays) {
+  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
+  const TempFolder folder;
+  ASSERT_EQ(train(folder / "plain", {"--device", "cuda"}).status, 0);
+  for (const char* policy : {"block", "sample"}) {
+    const fs::path run = folder / policy, log = folder.path() / (std::string(policy) + ".h5");
+    const ProgramResult result = train(run, {"--device", "cuda", "--log-trajectories", log.string(), "--log-keys",
+                                             "all,state", "--log-policy", policy});
+    ASSERT_EQ(result.status, 0) << result.err;
+    expect_same_run(folder / "plain", run);
+    const ProgramResult again = replay(log);
+    EXPECT_EQ(again.status, 0) << again.out << again.err;
+  }
+}
+
 TEST(LogRun, SubsetsOfWorldsKeysAndIterations) {
   const TempFolder folder;
   const auto path = [&](const char* name) { return (folder / name).string(); };
