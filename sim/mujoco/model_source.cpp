@@ -220,7 +220,7 @@ void ModelSource::check_counts(const File& file) const {
   }
 }
 
-// MuJoCo takes NaN for a number that was not given and goes on with its default.
+// MuJoCo takes NaN for a number that was not given and goes on with its default. A user's own numerics are not ours.
 void ModelSource::check_numbers() const {
   const auto is_name = [&](const std::string& value) {
     for (const File& file : files_)
@@ -232,7 +232,7 @@ void ModelSource::check_numbers() const {
   for (const File& file : files_)
     for (const XmlTag& tag : file.tags)
       for (const auto& [key, value] : tag.attributes)
-        if (holds_nan(value) && !is_name(value))
+        if (tag.name != "numeric" && holds_nan(value) && !is_name(value))
           throw Error(place(file.name, tag) + ": " + key + " '" + one_line(value.substr(0, 40)) +
                       "' holds no number; accepted: finite numbers");
 }

@@ -1,0 +1,101 @@
+// `hotloop convert` of a log far larger than the memory that it may take.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "data/log/log_writer.h"
+#include "data/log/space_json.h"
+#include "sim/core/registry.h"
+#include "tests/app/program.h"
+#include "tests/temp_folder.h"
+#include "train/config.h"
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kWorlds = 2048, kSteps = 32, kIterations = 330;  // 10 GB of Ant-v5
+constexpr std::int64_t kMostMegabytes = 512;
+
+LogSpec ant_spec(const EnvSpec& env) {
+  TrainConfig config;
+  config.task = env.name;
+  LogSpec spec;
+  spec.info.task = env.name;
+  spec.info.config = to_toml(config);
+  spec.info.hotloop_version = "test";
+  spec.info.device = "cpu";
+  spec.info.source = "train";
+  spec.info.observation_space = space_json(env.observation);
+  spec.info.action_space = space_json(env.action);
+  spec.info.num_envs = kWorlds;
+  spec.info.num_steps = kSteps;
+  spec.info.max_episode_steps = env.max_episode_steps;
+  spec.keys = {describe_log_key("observation", DType::f32, {env.obs_dim()}),
+               describe_log_key("action", DType::f32, {env.action.dim()}),
+               describe_log_key("next/reward", DType::f32, {1}),
+               describe_log_key("next/terminated", DType::boolean, {1}),
+               describe_log_key("next/truncated", DType::boolean, {1})};
+  for (std::int32_t w = 0; w < kWorlds; ++w) spec.env_index.push_back(w);
+  spec.obs_dim = env.obs_dim();
+  spec.expected_iterations = kIterations;
+  return spec;
+}
+
+// Episodes of world w are 100 + 37 w mod 900 steps long; returns how many are whole.
+std::int64_t write_large_log(const fs::path& path, const EnvSpec& env) {
+  LogWriter writer(path, ant_spec(env), {});
+  const auto rows = static_cast<std::size_t>(kWorlds * kSteps), width = static_cast<std::size_t>(env.obs_dim());
+  const std::vector<float> observation(rows * width, 0.5f), action(rows * 8, 0.25f), reward(rows, 1.0f);
+  std::vector<std::uint8_t> terminated(rows), truncated(rows);
+  std::int64_t episodes = 0;
+  for (std::int64_t k = 0; k < kIterations; ++k) {
+    LogIteration it;
+    it.index = k;
+    it.global_step = k * kSteps * kWorlds;
+    for (std::int64_t t = 0; t < kSteps; ++t)
+      for (std::int64_t w = 0; w < kWorlds; ++w) {
+        const bool ends = (k * kSteps + t + 1) % (100 + 37 * w % 900) == 0;
+        terminated[static_cast<std::size_t>(t * kWorlds + w)] = ends ? 1 : 0;
+        if (!ends) continue;
+        ++episodes;
+        it.final_row.push_back(t);
+        it.final_env.push_back(static_cast<std::int32_t>(w));
+        it.final_observation.insert(it.final_observation.end(), width, 0.75f);
+      }
+    for (const void* leaf : {static_cast<const void*>(observation.data()), static_cast<const void*>(action.data()),
+                             static_cast<const void*>(reward.data()), static_cast<const void*>(terminated.data()),
+                             static_cast<const void*>(truncated.data())})
+      it.leaves.push_back(static_cast<const std::byte*>(leaf));
+    it.last_observation = observation.data();
+    writer.append(it);
+  }
+  writer.close();
+  return episodes;
+}
+
+TEST(ConvertLarge, SlowTenGigabytesInHalfAGigabyteOfMemory) {
+  const TempFolder folder;
+  if (fs::space(folder.path()).available < 40e9) GTEST_SKIP() << "needs 40 GB of disk";
+  const fs::path log = folder / "log.h5", dataset = folder / "dataset";
+  const std::int64_t episodes = write_large_log(log, find_environment("Ant-v5").spec);
+  ASSERT_GT(fs::file_size(log), 9.9e9);
+  const auto start = std::chrono::steady_clock::now();
+  const ProgramResult result =
+      run_program({"convert", log.string(), "--to", "tensordict", "-o", dataset.string()}, ".", 3000);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_NE((result.out + result.err).find(std::to_string(episodes) + " episodes"), std::string::npos)
+      << result.out << result.err;
+  rusage usage{};
+  ASSERT_EQ(getrusage(RUSAGE_CHILDREN, &usage), 0);
+  std::printf("%.1f s, %.0f MB/s, peak memory %ld MB\n", seconds.count(), 1e-6 * fs::file_size(log) / seconds.count(),
+              usage.ru_maxrss / 1024);
+  EXPECT_LT(usage.ru_maxrss / 1024, kMostMegabytes);
+}
+
+}  // namespace
+}  // namespace hotloop
