@@ -7,8 +7,8 @@
 namespace hotloop {
 
 // Its exit status. What it writes to stdout goes where this process' does, its line on stderr too unless it crashes.
-// Error where it crashes or takes more than `seconds`.
-int run_guarded(const std::vector<std::string>& arguments, double seconds, const std::string& subject);
+// Where it crashes, or takes longer than the size of `path`, which it reads, explains: one line on stderr and status 1.
+int run_guarded(const std::vector<std::string>& arguments, const std::string& path);
 // To be called in that process: bounds its memory.
 void limit_memory();
 

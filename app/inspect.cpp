@@ -1,6 +1,3 @@
-#include <fmt/format.h>
-
-#include <filesystem>
 #include <memory>
 
 #include "app/cli.h"
@@ -13,39 +10,19 @@
 namespace hotloop {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* kInside = "inspect-inside";  // the command that does the work, in a process of its own
-constexpr double kSeconds = 60, kBytesPerSecond = 4e6;
 
 struct InspectArguments {
   std::string path;
   bool json = false;
 };
 
-double bytes_below(const fs::path& path) {
-  std::error_code error;
-  if (!fs::is_directory(path, error)) {
-    const std::uintmax_t bytes = fs::file_size(path, error);
-    return error ? 0 : static_cast<double>(bytes);
-  }
-  double sum = 0;
-  for (fs::recursive_directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error))
-    if (std::error_code ignored; entry->is_regular_file(ignored)) sum += static_cast<double>(entry->file_size(ignored));
-  return sum;
-}
-
 int inspect_guarded(const InspectArguments& arguments) {
   if (arguments.path.empty()) throw Error("inspect: name a trajectory log or a dataset");
   std::vector<std::string> words = {kInside};
   if (arguments.json) words.push_back("--json");
   words.insert(words.end(), {"--", arguments.path});
-  try {
-    return run_guarded(words, kSeconds + bytes_below(arguments.path) / kBytesPerSecond, shown(arguments.path));
-  } catch (const Error& e) {
-    std::fputs(("hotloop: " + one_line(e.what()) + "\n").c_str(), stderr);
-    return 1;
-  }
+  return run_guarded(words, arguments.path);
 }
 
 int inspect_inside(const InspectArguments& arguments) {

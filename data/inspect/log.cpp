@@ -13,7 +13,6 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kBlockBytes = std::int64_t{4} << 20;
 
-// The last iterations of a killed log are those that were flushed: a log that is cut there is whole.
 DataLeaf leaf_of(const LogReader& log, const LogKey& key) {
   DataLeaf leaf{key.name, key.dtype, log.num_rows(), {log.num_worlds()}};
   leaf.row_shape.insert(leaf.row_shape.end(), key.shape.begin(), key.shape.end());
@@ -42,7 +41,7 @@ class Steps {
       ended_ = 0;
       try {
         read_iteration(i * log_.info().num_steps);
-        const auto finals = static_cast<std::int64_t>(log_.read_finals(i).row.size());
+        const std::int64_t finals = read_observations(i);
         if (finals != ended_)
           report_.problem(fmt::format("iteration {}: {} ends in the flags, {} last observations",
                                       log_.iterations()[static_cast<std::size_t>(i)].index, ended_, finals));
@@ -54,6 +53,21 @@ class Steps {
   }
 
  private:
+  // Those beside the rows; returns how many episodes have a last one.
+  std::int64_t read_observations(std::int64_t iteration) {
+    const auto take = [&](const char* name, const std::vector<float>& values) {
+      KeyReport& key = report_.key(name, dtype_name(DType::f32), {log_.obs_dim()});
+      key.rows += static_cast<std::int64_t>(values.size()) / log_.obs_dim();
+      key.non_finite += count_non_finite(DType::f32, reinterpret_cast<const std::byte*>(values.data()), values.size());
+    };
+    std::vector<float> last(static_cast<std::size_t>(log_.num_worlds() * log_.obs_dim()));
+    log_.read_last_observation(iteration, 0, log_.num_worlds(), last.data());
+    take("last_observation", last);
+    const LogFinals finals = log_.read_finals(iteration);
+    take("final/observation", finals.observation);
+    return static_cast<std::int64_t>(finals.row.size());
+  }
+
   // A run begins with a reset of every world, unless these were at random times; after a gap nothing is known.
   void begin(std::int64_t iteration) {
     const bool random = log_.info().config.find("random_episode_start = true") != std::string::npos;

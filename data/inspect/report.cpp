@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostProblems = 50, kMostKeys = 1000, kHistogramBins = 12, kBarWidth = 40;
+constexpr std::size_t kMostProblems = 50, kMostKeys = 1000, kHistogramBins = 12, kBarWidth = 40, kMostAbout = 160;
 
 std::string statistics_text(const char* name, const Statistics& s) {
   std::string text =
@@ -74,9 +74,10 @@ void Report::finish() {
 }
 
 std::string Report::text() const {
-  std::string text = fmt::format("{}\nformat    {}\n", one_line(path), format);
-  for (const auto& [name, value] : about) text += fmt::format("{:<9} {}\n", name, shown(value));
-  text += fmt::format("episodes  {}\nsteps     {}\n", episodes, steps);
+  std::string text = fmt::format("{}\n{:<16}{}\n", one_line(path), "format", format);
+  for (const auto& [name, value] : about)
+    text += fmt::format("{:<16}{}\n", name, one_line(value.substr(0, kMostAbout)));
+  text += fmt::format("{:<16}{}\n{:<16}{}\n", "episodes", episodes, "steps", steps);
   std::size_t width = 4;
   for (const KeyReport& k : keys) width = std::max(width, std::min<std::size_t>(40, k.name.size() + 2));
   for (const KeyReport& k : keys) {
