@@ -21,6 +21,8 @@ void add_train(Cli& cli);
 void add_play(Cli& cli);
 void add_record(Cli& cli);
 void add_convert(Cli& cli);
+void add_inspect(Cli& cli);
+void add_repair(Cli& cli);
 void add_bench(Cli& cli);
 void add_replay(Cli& cli);
 void add_list(Cli& cli);

@@ -37,6 +37,8 @@ void add_commands(Cli& cli) {
   add_record(cli);
   add_replay(cli);
   add_convert(cli);
+  add_inspect(cli);
+  add_repair(cli);
   add_bench(cli);
   add_list(cli);
   add_doctor(cli);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "data/hdf5_read.h"
 #include "data/hdf5_types.h"
 #include "sim/core/value.h"
 
@@ -11,38 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kMostChunkBytes = 256.0 * 1048576;
-constexpr double kMostDeflate = 1100;  // a deflated byte stands for at most 1032
 constexpr hsize_t kIndexBlock = 4096;
 constexpr std::int64_t kMostWorlds = std::int64_t{1} << 31, kMostSteps = std::int64_t{1} << 20;
-
-std::string link_name(hid_t group, hsize_t i, const std::string& where) {
-  char name[256] = "";
-  hdf5_check(H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, sizeof name, H5P_DEFAULT), where);
-  return name;
-}
-
-// The names of what a group holds, in their order.
-std::vector<std::string> names_in(hid_t file, const std::string& path, const std::string& where) {
-  const Hdf5Handle group(H5Gopen2(file, path.c_str(), H5P_DEFAULT), where);
-  H5G_info_t info{};
-  hdf5_check(H5Gget_info(group.get(), &info), where);
-  std::vector<std::string> names;
-  for (hsize_t i = 0; i < std::min<hsize_t>(info.nlinks, 1000); ++i) names.push_back(link_name(group.get(), i, where));
-  return names;
-}
-
-bool is_hard_link(hid_t file, const std::string& path) {
-  H5L_info_t link{};
-  return H5Lget_info(file, path.c_str(), &link, H5P_DEFAULT) >= 0 && link.type == H5L_TYPE_HARD;
-}
-
-bool is_group(hid_t file, const std::string& path) {
-  if (!is_hard_link(file, path)) return false;
-  const hid_t object = H5Oopen(file, path.c_str(), H5P_DEFAULT);
-  if (object < 0) return false;
-  return H5Iget_type(Hdf5Handle(object, path).get()) == H5I_GROUP;
-}
 
 std::int64_t bounded(std::int64_t value, std::int64_t low, std::int64_t high, const std::string& what) {
   if (value < low || value > high)
@@ -101,34 +72,19 @@ void LogFile::check_size(double bytes, const std::string& what) const {
   if (bytes > kMostDeflate * file_bytes_) throw Error(what + " is larger than the file can hold");
 }
 
-// What HDF5 would fetch from elsewhere, decode by a plugin or ask gigabytes for is not ours.
 void LogFile::check_storage(const Set& set, bool chunked) const {
   const Hdf5Handle layout(H5Dget_create_plist(set.set.get()), set.where);
-  if (H5Pget_layout(layout.get()) != (chunked ? H5D_CHUNKED : H5D_CONTIGUOUS) ||
-      H5Pget_external_count(layout.get()) != 0)
+  if (H5Pget_layout(layout.get()) != (chunked ? H5D_CHUNKED : H5D_CONTIGUOUS))
     throw Error(set.where + " is not stored as logs are");
-  if (!chunked) return;
-  std::vector<hsize_t> chunk(set.dims.size());
-  hdf5_check(H5Pget_chunk(layout.get(), static_cast<int>(chunk.size()), chunk.data()), set.where);
-  double bytes = static_cast<double>(H5Tget_size(set.type.get()));
-  for (const hsize_t n : chunk) bytes *= static_cast<double>(n);
-  if (bytes > kMostChunkBytes) throw Error(set.where + " has chunks of more than 256 MiB");
-  for (int i = 0; i < H5Pget_nfilters(layout.get()); ++i) {
-    unsigned flags = 0;
-    std::size_t values = 0;
-    const H5Z_filter_t filter =
-        H5Pget_filter2(layout.get(), static_cast<unsigned>(i), &flags, &values, nullptr, 0, nullptr, nullptr);
-    if (filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_DEFLATE)
-      throw Error(set.where + ": filter " + std::to_string(filter) + " is neither shuffle nor gzip");
-  }
+  check_hdf5_storage(layout, set.dims.size(), H5Tget_size(set.type.get()), set.where);
 }
 
 LogFile::Set LogFile::open(const std::string& name, bool chunked) const {
   Set set;
   set.where = path_.string() + ": '" + one_line(name) + "'";
   const std::size_t slash = name.find('/');
-  const bool reachable = slash == std::string::npos || is_hard_link(file_.get(), name.substr(0, slash));
-  if (!reachable || !is_hard_link(file_.get(), name)) throw Error(set.where + " is missing");
+  const bool reachable = slash == std::string::npos || hdf5_is_hard_link(file_.get(), name.substr(0, slash));
+  if (!reachable || !hdf5_is_hard_link(file_.get(), name)) throw Error(set.where + " is missing");
   set.set = Hdf5Handle(H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT), set.where);
   const Hdf5Handle type(H5Dget_type(set.set.get()), set.where);
   set.type = hdf5_type(hdf5_dtype(type.get(), set.where), set.where);
@@ -158,14 +114,14 @@ void LogFile::read_env_index() {
 
 void LogFile::find_keys(std::vector<std::string>& problems) {
   const std::string what = path_.string();
-  for (const std::string& name : names_in(file_.get(), "/", what)) {
+  for (const std::string& name : hdf5_names(file_.get(), "/", what)) {
     if (name == "env_index" || name == "last_observation" || name == "state" || name == "final" || name == "iteration")
       continue;
-    if (!is_group(file_.get(), name)) {
+    if (!hdf5_is_group(file_.get(), name)) {
       add_key(name, problems);
       continue;
     }
-    for (const std::string& inner : names_in(file_.get(), name, what)) add_key(name + "/" + inner, problems);
+    for (const std::string& inner : hdf5_names(file_.get(), name, what)) add_key(name + "/" + inner, problems);
   }
 }
 
@@ -223,7 +179,7 @@ void LogFile::open_others(std::vector<std::string>& problems) {
     check_size(static_cast<double>(s.dims[1]) * 4, s.where);
     obs_dim_ = static_cast<std::int64_t>(s.dims[1]);
   });
-  if (!is_hard_link(file_.get(), "state")) return;
+  if (!hdf5_is_hard_link(file_.get(), "state")) return;
   try_open([&] {
     state_ = open("state", true);
     if (state_.dims.size() != 2) throw Error(state_.where + " has another shape");

@@ -1,0 +1,188 @@
+// The formats with one row a step over all episodes: D4RL and TensorDict's memmap folders.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "data/dataset/describe.h"
+#include "data/file.h"
+#include "data/hdf5_read.h"
+#include "data/hdf5_types.h"
+#include "data/inspect/inspect.h"
+#include "data/inspect/leaf.h"
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::uint64_t kMaxMeta = 16 << 20;
+constexpr std::int64_t kMaxRows = std::int64_t{1} << 48;
+constexpr int kMostDepth = 6;
+constexpr std::int64_t kBlock = 65536;
+
+const DataLeaf* find_leaf(const std::vector<DataLeaf>& leaves, const std::string& name) {
+  for (const DataLeaf& leaf : leaves)
+    if (leaf.name == name) return &leaf;
+  return nullptr;
+}
+
+// One number a row, read along with its fellows.
+class Column {
+ public:
+  Column(const std::vector<DataLeaf>& leaves, const char* name, bool wanted, Report& report)
+      : leaf_(find_leaf(leaves, name)) {
+    if (leaf_ && leaf_->dtype && leaf_->row_numel() == 1) return;
+    if (leaf_ || wanted) report.problem(std::string(name) + (leaf_ ? ": is not one number a step" : " is missing"));
+    leaf_ = nullptr;
+  }
+  explicit operator bool() const { return leaf_ != nullptr; }
+  std::int64_t rows() const { return leaf_->rows; }
+  void load(std::int64_t row, std::int64_t rows) {
+    if (!leaf_) return;
+    values_.resize(static_cast<std::size_t>(rows) * dtype_size(*leaf_->dtype));
+    leaf_->read(row, rows, values_.data());
+  }
+  double operator[](std::int64_t i) const {
+    return leaf_ ? leaf_number(*leaf_->dtype, values_.data() + static_cast<std::size_t>(i) * dtype_size(*leaf_->dtype))
+                 : 0;
+  }
+
+ private:
+  const DataLeaf* leaf_;
+  std::vector<std::byte> values_;
+};
+
+struct Names {
+  const char *reward, *terminated, *truncated, *done, *episode;
+};
+
+// Walks the steps in their order and cuts them into episodes.
+void read_steps(const std::vector<DataLeaf>& leaves, const Names& names, bool must_end, Report& report) {
+  Column reward(leaves, names.reward, true, report), terminated(leaves, names.terminated, true, report),
+      truncated(leaves, names.truncated, must_end, report), done(leaves, names.done, false, report),
+      episode(leaves, names.episode, false, report);
+  std::int64_t rows = INT64_MAX;
+  for (const Column* column : {&reward, &terminated, &truncated, &done, &episode})
+    if (*column) rows = std::min(rows, column->rows());
+  if (!terminated || !reward || rows == INT64_MAX) return;
+  std::int64_t length = 0, wrong_ids = 0, wrong_done = 0;
+  double sum = 0;
+  for (std::int64_t row = 0; row < rows; row += kBlock) {
+    const std::int64_t count = std::min(kBlock, rows - row);
+    for (Column* column : {&reward, &terminated, &truncated, &done, &episode}) column->load(row, count);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const bool ends = terminated[i] != 0 || truncated[i] != 0;
+      wrong_done += done && (done[i] != 0) != ends;
+      wrong_ids += episode && episode[i] != static_cast<double>(report.episodes);
+      sum += reward[i];
+      ++length;
+      if (!ends) continue;
+      report.add_episode(sum, length);
+      ++report.episodes;
+      length = 0, sum = 0;
+    }
+  }
+  if (wrong_ids > 0)
+    report.problem(fmt::format("{}: {} steps are not of the episode that their ends say", names.episode, wrong_ids));
+  if (wrong_done > 0) report.problem(fmt::format("{}: {} steps contradict the flags", names.done, wrong_done));
+  if (length > 0 && must_end) report.problem(fmt::format("the last {} steps are of an episode without end", length));
+}
+
+// All leaves have one row a step.
+void read_flat(const std::vector<DataLeaf>& leaves, std::int64_t steps, const Names& names, bool must_end,
+               Report& report) {
+  report.steps = steps;
+  for (const DataLeaf& leaf : leaves) {
+    if (leaf.rows != steps && !leaf.name.starts_with("metadata/"))
+      report.problem(fmt::format("{}: has {} rows, must have {}", leaf.name, leaf.rows, steps));
+    scan_leaf(leaf, report.format, report);
+  }
+  try {
+    read_steps(leaves, names, must_end, report);
+  } catch (const Error& e) {
+    report.problem(e.what());
+  }
+}
+
+// A shape of a meta.json; Error where it is none.
+std::vector<std::int64_t> shape_of(const json& entry, const std::string& where) {
+  const auto shape = entry.find("shape");
+  std::vector<std::int64_t> sizes;
+  if (shape == entry.end() || !shape->is_array()) throw Error(where + ": has no shape");
+  for (const json& n : *shape) {
+    if (!n.is_number_unsigned() || n.get<std::uint64_t>() > static_cast<std::uint64_t>(kMaxRows))
+      throw Error(where + ": its shape is no list of sizes");
+    sizes.push_back(n.get<std::int64_t>());
+  }
+  return sizes;
+}
+
+DataLeaf leaf_of(const fs::path& file, const std::string& name, const json& entry) {
+  std::vector<std::int64_t> shape = shape_of(entry, name);
+  if (shape.empty()) throw Error(name + ": is one value");
+  const auto dtype = entry.find("dtype");
+  const std::string text = dtype != entry.end() && dtype->is_string() ? dtype->get<std::string>() : "";
+  const std::int64_t rows = shape[0];
+  shape.erase(shape.begin());
+  for (int i = 0; i <= static_cast<int>(DType::f64); ++i)
+    if (text == std::string("torch.") + dtype_name(static_cast<DType>(i)))
+      return raw_leaf(file, name, static_cast<DType>(i), rows, std::move(shape));
+  throw Error(name + ": its dtype is unknown");
+}
+
+json read_meta(const fs::path& folder) {
+  const json meta = json::parse(read_file(folder / "meta.json", kMaxMeta), nullptr, false);
+  if (!meta.is_object()) throw Error((folder / "meta.json").string() + ": is no JSON object");
+  return meta;
+}
+
+void collect(const fs::path& folder, const json& meta, const std::string& prefix, int depth,
+             std::vector<DataLeaf>& leaves, Report& report) {
+  for (const auto& [key, entry] : meta.items()) {
+    if (!entry.is_object() || key.empty() || key.starts_with(".") || key.find('/') != std::string::npos) continue;
+    try {
+      if (!entry.contains("type"))
+        leaves.push_back(leaf_of(folder / (key + ".memmap"), prefix + key, entry));
+      else if (depth < kMostDepth)
+        collect(folder / key, read_meta(folder / key), prefix + key + "/", depth + 1, leaves, report);
+    } catch (const Error& e) {
+      report.problem(e.what());
+    }
+  }
+}
+
+}  // namespace
+
+void inspect_d4rl(const OpenHdf5& file, Report& report) {
+  const std::vector<DataLeaf> leaves = hdf5_leaves(file.file.get(), "/", file.bytes, report);
+  const DataLeaf* const actions = find_leaf(leaves, "actions");
+  const DataLeaf* const steps = actions ? actions : find_leaf(leaves, "rewards");
+  for (const char* key : {"observations", "actions"})
+    if (!find_leaf(leaves, key)) report.problem(std::string(key) + " is missing");
+  // others' files may end in the middle of an episode, and know no time limit
+  const bool ours = H5Aexists(file.file.get(), kProvenanceKey) > 0;
+  read_flat(leaves, steps ? steps->rows : 0, {"rewards", "terminals", "timeouts", "", ""}, ours, report);
+}
+
+void inspect_tensordict(const fs::path& folder, Report& report) {
+  const json meta = read_meta(folder);
+  if (!meta.contains("_type") && !meta.contains("_format_version") && !meta.contains("shape"))
+    throw Error((folder / "meta.json").string() + ": describes no TensorDict");
+  std::int64_t steps = 0;
+  try {
+    const std::vector<std::int64_t> shape = shape_of(meta, "meta.json");
+    if (shape.size() != 1) throw Error("meta.json: its shape is not [steps]");
+    steps = shape[0];
+  } catch (const Error& e) {
+    report.problem(e.what());
+  }
+  std::vector<DataLeaf> leaves;
+  collect(folder, meta, "", 0, leaves, report);
+  for (const char* key : {"observation", "action"})
+    if (!find_leaf(leaves, key)) report.problem(std::string(key) + " is missing");
+  read_flat(leaves, steps, {"next/reward", "next/terminated", "next/truncated", "next/done", "episode"},
+            meta.contains(kProvenanceKey), report);
+}
+
+}  // namespace hotloop

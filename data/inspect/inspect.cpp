@@ -1,0 +1,104 @@
+#include "data/inspect/inspect.h"
+
+#include "data/hdf5_read.h"
+#include "data/hdf5_types.h"
+#include "data/log/log_format.h"
+#include "sim/core/value.h"
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has(const OpenHdf5& file, const char* path) { return hdf5_is_hard_link(file.file.get(), path); }
+
+bool is_log(const OpenHdf5& file, const std::string& where) {
+  try {
+    const Hdf5Handle root(H5Gopen2(file.file.get(), "/", H5P_DEFAULT), where);
+    return read_text_attribute(root.get(), "format", where) == kLogFormat;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+bool is_log(const fs::path& path, const OpenHdf5& file) {
+  return is_log(file, path.string()) || (has(file, "iteration") && has(file, "env_index"));
+}
+
+bool is_minari(const OpenHdf5& file, const fs::path& path) {
+  return has(file, "episode_0") || path.filename() == "main_data.hdf5";
+}
+
+bool is_d4rl(const OpenHdf5& file) {
+  int found = 0;
+  for (const char* key : {"observations", "actions", "rewards", "terminals"}) found += has(file, key);
+  return found >= 2;  // one may be lost
+}
+
+// Opens what has HDF5's signature; a file that is cut off or damaged at its beginning is a problem.
+bool open_hdf5(const fs::path& path, OpenHdf5& file, Report& report) {
+  std::error_code error;
+  file.bytes = static_cast<double>(fs::file_size(path, error));
+  if (error) throw Error(path.string() + ": " + error.message());
+  if (H5Fis_hdf5(path.c_str()) <= 0) throw Error(path.string() + ": is no trajectory log or dataset (not HDF5)");
+  try {
+    file.file = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), path.string());
+    return true;
+  } catch (const Error& e) {
+    report.format = "HDF5, cannot be opened";
+    report.problem(e.what());
+    return false;
+  }
+}
+
+void inspect_hdf5(const fs::path& path, Report& report) {
+  OpenHdf5 file;
+  if (!open_hdf5(path, file, report)) return;
+  if (is_log(path, file)) {
+    file.file.reset();
+    report.format = "trajectory log";
+    inspect_log(path, report);
+  } else if (is_minari(file, path)) {
+    report.format = "minari";
+    inspect_minari(file, path.parent_path() / "metadata.json", report);
+  } else if (hdf5_is_group(file.file.get(), "data")) {
+    report.format = "robomimic";
+    inspect_robomimic(file, report);
+  } else if (is_d4rl(file)) {
+    report.format = "d4rl";
+    inspect_d4rl(file, report);
+  } else {
+    throw Error(path.string() + ": is HDF5, but no trajectory log, minari, d4rl or robomimic dataset");
+  }
+}
+
+}  // namespace
+
+Report inspect(const fs::path& path) {
+  const Hdf5Quiet quiet;
+  std::error_code ignored;
+  Report report;
+  report.path = path.string();
+  fs::path file = path;
+  if (fs::is_directory(path, ignored)) {
+    for (const char* inner : {"main_data.hdf5", "data/main_data.hdf5"})
+      if (fs::exists(path / inner, ignored)) file = path / inner;
+  } else if (!fs::exists(path, ignored) && fs::exists(log_part_path(path), ignored)) {
+    file = log_part_path(path);
+  }
+  if (fs::is_regular_file(file, ignored)) {
+    inspect_hdf5(file, report);
+  } else if (fs::exists(file / "meta.json", ignored)) {
+    report.format = "tensordict";
+    inspect_tensordict(file, report);
+  } else if (fs::exists(path, ignored)) {
+    throw Error(shown(path.string()) +
+                ": is no dataset: neither data/main_data.hdf5 (minari) nor meta.json (tensordict)");
+  } else {
+    throw Error(shown(path.string()) + ": no such file or folder");
+  }
+  report.finish();
+  return report;
+}
+
+}  // namespace hotloop

@@ -1,0 +1,27 @@
+// Reads a trajectory log or a dataset of any of the formats (data/dataset/writer.h) once, and says what is in it.
+// Memory stays constant; nothing that a file says of itself is believed. HDF5's library may still crash on damaged
+// files: call this in a process of its own (app/inspect.cpp).
+#pragma once
+#include <filesystem>
+
+#include "data/hdf5_handle.h"
+#include "data/inspect/report.h"
+
+namespace hotloop {
+
+// What is damaged or contradicts itself is among the report's problems. Error where the path is no dataset at all.
+Report inspect(const std::filesystem::path& path);
+
+// By format; they fill the report.
+struct OpenHdf5 {
+  Hdf5Handle file;
+  double bytes = 0;
+};
+void inspect_log(const std::filesystem::path& path, Report& report);
+// metadata: Minari's metadata.json.
+void inspect_minari(const OpenHdf5& file, const std::filesystem::path& metadata, Report& report);
+void inspect_robomimic(const OpenHdf5& file, Report& report);
+void inspect_d4rl(const OpenHdf5& file, Report& report);
+void inspect_tensordict(const std::filesystem::path& folder, Report& report);
+
+}  // namespace hotloop

@@ -1,0 +1,139 @@
+// Trajectory logs.
+#include <fmt/format.h>
+
+#include "data/hdf5_read.h"
+#include "data/inspect/inspect.h"
+#include "data/inspect/leaf.h"
+#include "data/log/log_reader.h"
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kBlockBytes = std::int64_t{4} << 20;
+
+DataLeaf leaf_of(const LogReader& log, const LogKey& key) {
+  DataLeaf leaf{key.name, key.dtype, log.num_rows(), {log.num_worlds()}};
+  leaf.row_shape.insert(leaf.row_shape.end(), key.shape.begin(), key.shape.end());
+  leaf.read = [&log, &key](std::int64_t row, std::int64_t rows, std::byte* out) {
+    log.read(key.name, row, rows, 0, log.num_worlds(), out);
+  };
+  return leaf;
+}
+
+struct World {
+  bool known = false;  // its episode's first step is in the log
+  double sum = 0;
+  std::int64_t length = 0;
+};
+
+class Steps {
+ public:
+  Steps(const LogReader& log, Report& report)
+      : log_(log), report_(report), worlds_(static_cast<std::size_t>(log.num_worlds())) {}
+
+  // Flags and rewards iteration by iteration, in blocks of rows; the ends must be those in the tables of final/*.
+  void read() {
+    const auto iterations = static_cast<std::int64_t>(log_.iterations().size());
+    for (std::int64_t i = 0; i < iterations; ++i) {
+      if (!log_.continues(i)) begin(i);
+      ended_ = 0;
+      try {
+        read_iteration(i * log_.info().num_steps);
+        const std::int64_t finals = read_observations(i);
+        if (finals != ended_)
+          report_.problem(fmt::format("iteration {}: {} ends in the flags, {} last observations",
+                                      log_.iterations()[static_cast<std::size_t>(i)].index, ended_, finals));
+      } catch (const Error& e) {
+        report_.problem(e.what());
+        for (World& world : worlds_) world = {};
+      }
+    }
+  }
+
+ private:
+  // Those beside the rows; returns how many episodes have a last one.
+  std::int64_t read_observations(std::int64_t iteration) {
+    const auto take = [&](const char* name, const std::vector<float>& values) {
+      KeyReport& key = report_.key(name, dtype_name(DType::f32), {log_.obs_dim()});
+      key.rows += static_cast<std::int64_t>(values.size()) / log_.obs_dim();
+      key.non_finite += count_non_finite(DType::f32, reinterpret_cast<const std::byte*>(values.data()), values.size());
+    };
+    std::vector<float> last(static_cast<std::size_t>(log_.num_worlds() * log_.obs_dim()));
+    log_.read_last_observation(iteration, 0, log_.num_worlds(), last.data());
+    take("last_observation", last);
+    const LogFinals finals = log_.read_finals(iteration);
+    take("final/observation", finals.observation);
+    return static_cast<std::int64_t>(finals.row.size());
+  }
+
+  // A run begins with a reset of every world, unless these were at random times; after a gap nothing is known.
+  void begin(std::int64_t iteration) {
+    const bool random = log_.info().config.find("random_episode_start = true") != std::string::npos;
+    const bool first = log_.iterations()[static_cast<std::size_t>(iteration)].index == 0 && !random;
+    for (World& world : worlds_) world = {first};
+  }
+
+  void read_iteration(std::int64_t row) {
+    const std::int64_t worlds = log_.num_worlds(), end = row + log_.info().num_steps;
+    const std::int64_t block = std::max<std::int64_t>(1, kBlockBytes / (worlds * 4));
+    for (; row < end; row += block) {
+      const std::int64_t rows = std::min(block, end - row);
+      const auto values = static_cast<std::size_t>(rows * worlds);
+      reward_.resize(values), terminated_.resize(values), truncated_.resize(values);
+      log_.read("next/terminated", row, rows, 0, worlds, terminated_.data());
+      log_.read("next/truncated", row, rows, 0, worlds, truncated_.data());
+      log_.read("next/reward", row, rows, 0, worlds, reward_.data());
+      for (std::size_t k = 0; k < values; ++k) step(worlds_[k % worlds_.size()], k);
+    }
+  }
+
+  void step(World& world, std::size_t k) {
+    world.sum += static_cast<double>(reward_[k]);
+    ++world.length;
+    if (!terminated_[k] && !truncated_[k]) return;
+    ++ended_;
+    ++report_.episodes;
+    if (world.known) report_.add_episode(world.sum, world.length);
+    world = {true};
+  }
+
+  const LogReader& log_;
+  Report& report_;
+  std::vector<World> worlds_;
+  std::vector<float> reward_;
+  std::vector<std::uint8_t> terminated_, truncated_;
+  std::int64_t ended_ = 0;
+};
+
+bool is_flat(const LogReader& log, const char* name, DType dtype) {
+  return log.contains(name) && log.key(name).dtype == dtype && log.key(name).numel() == 1;
+}
+
+}  // namespace
+
+void inspect_log(const fs::path& path, Report& report) {
+  try {
+    const LogReader log(path);
+    const LogInfo& info = log.info();
+    report.about = {{"task", info.task},
+                    {"source", info.source},
+                    {"device", info.device},
+                    {"version", info.hotloop_version},
+                    {"seed", std::to_string(info.seed)},
+                    {"worlds", fmt::format("{} of {}", log.num_worlds(), info.num_envs)},
+                    {"rows", fmt::format("{} iterations of {}", log.iterations().size(), info.num_steps)}};
+    for (const std::string& problem : log.problems()) report.problem(problem);
+    if (log.iterations().empty()) report.problem("holds no whole iteration");
+    report.steps = log.num_rows() * log.num_worlds();
+    for (const LogKey& key : log.keys()) scan_leaf(leaf_of(log, key), path.filename().string(), report);
+    const bool complete = is_flat(log, "next/reward", DType::f32) && is_flat(log, "next/terminated", DType::boolean) &&
+                          is_flat(log, "next/truncated", DType::boolean);
+    if (complete) Steps(log, report).read();
+  } catch (const Error& e) {
+    report.problem(e.what());
+  }
+}
+
+}  // namespace hotloop

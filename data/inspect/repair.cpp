@@ -1,0 +1,92 @@
+#include "data/inspect/repair.h"
+
+#include "data/log/log_reader.h"
+#include "data/log/log_writer.h"
+#include "sim/core/error.h"
+
+namespace hotloop {
+namespace {
+
+constexpr std::size_t kMostProblems = 50;
+
+LogSpec spec_of(const LogReader& log) {
+  LogSpec spec;
+  spec.info = log.info();
+  spec.keys = log.keys();
+  spec.env_index = log.env_index();
+  spec.obs_dim = log.obs_dim();
+  spec.state_bytes = log.state_bytes();
+  spec.expected_iterations = static_cast<std::int64_t>(log.iterations().size());
+  return spec;
+}
+
+class Copier {
+ public:
+  explicit Copier(const LogReader& log) : log_(log), leaves_(log.keys().size()) {}
+
+  // Reads an iteration whole. What it points to is valid until the next.
+  LogIteration read(std::int64_t i) {
+    const std::int64_t steps = log_.info().num_steps, worlds = log_.num_worlds();
+    const LoggedIteration& logged = log_.iterations()[static_cast<std::size_t>(i)];
+    LogIteration iteration;
+    iteration.index = logged.index;
+    iteration.global_step = logged.global_step;
+    for (std::size_t k = 0; k < leaves_.size(); ++k) {
+      const LogKey& key = log_.keys()[k];
+      leaves_[k].resize(static_cast<std::size_t>(steps * worlds) * key.bytes());
+      log_.read(key.name, i * steps, steps, 0, worlds, leaves_[k].data());
+      iteration.leaves.push_back(leaves_[k].data());
+    }
+    last_observation_.resize(static_cast<std::size_t>(worlds * log_.obs_dim()));
+    log_.read_last_observation(i, 0, worlds, last_observation_.data());
+    iteration.last_observation = last_observation_.data();
+    LogFinals finals = log_.read_finals(i);
+    for (std::int64_t& row : finals.row) row -= i * steps;
+    iteration.final_row = std::move(finals.row);
+    iteration.final_env = std::move(finals.env);
+    iteration.final_observation = std::move(finals.observation);
+    if (log_.state_bytes() > 0) {
+      state_.resize(log_.state_bytes());
+      log_.read_state(i, state_.data());
+      iteration.state = state_.data();
+    }
+    return iteration;
+  }
+
+ private:
+  const LogReader& log_;
+  std::vector<std::vector<std::byte>> leaves_;
+  std::vector<float> last_observation_;
+  std::vector<std::byte> state_;
+};
+
+}  // namespace
+
+Repaired repair_log(const std::filesystem::path& path, const std::filesystem::path& target) {
+  const LogReader log(path);
+  Repaired result;
+  result.problems = log.problems();
+  LogWriterOptions options;
+  options.num_threads = 1;  // nothing is compressed
+  LogWriter writer(target, spec_of(log), options);
+  Copier copier(log);
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(log.iterations().size()); ++i) {
+    LogIteration iteration;
+    try {
+      iteration = copier.read(i);
+    } catch (const Error& e) {
+      if (result.problems.size() < kMostProblems) result.problems.emplace_back(e.what());
+      ++result.left_out;
+      continue;
+    }
+    writer.append(iteration);
+    ++result.iterations;
+    writer.tick();
+  }
+  writer.set_dropped(result.left_out);
+  writer.close();
+  if (result.iterations == 0) throw Error(path.string() + ": nothing can be recovered");
+  return result;
+}
+
+}  // namespace hotloop
