@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "app/cli.h"
+#include "app/log_check.h"
 #include "data/dataset/writer.h"
 #include "sim/core/error.h"
 #include "sim/core/value.h"
@@ -17,6 +18,7 @@ int convert(ConvertOptions& options) {
   if (options.format.empty())
     throw Error(fmt::format("convert: --to is missing: one of {}", fmt::join(kDatasetFormats, ", ")));
   parse_value("--to", options.format, {.choices = kDatasetFormats}, options.format);
+  if (!log_is_readable(options.log)) return 2;
   return convert_command(options);
 }
 

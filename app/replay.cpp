@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "app/cli.h"
+#include "app/log_check.h"
 #include "sim/core/error.h"
 #include "train/commands.h"
 
@@ -16,6 +17,7 @@ void add_replay(Cli& cli) {
   command->callback([&cli, options] {
     cli.action = [options] {
       if (options->log.empty()) throw Error("replay: name a trajectory log");
+      if (!log_is_readable(options->log)) return 2;
       return replay_command(*options);
     };
   });

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "app/cli.h"
+#include "app/log_check.h"
 #include "data/file.h"
 #include "sim/core/error.h"
 #include "sim/core/shell.h"
@@ -38,6 +39,7 @@ void add_commands(Cli& cli) {
   add_replay(cli);
   add_convert(cli);
   add_inspect(cli);
+  add_log_check(cli);
   add_repair(cli);
   add_bench(cli);
   add_list(cli);

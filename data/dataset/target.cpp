@@ -37,14 +37,18 @@ std::string default_dataset_id(const std::string& task, const std::string& algor
 
 void check_dataset_id(const std::string& id) {
   const auto refuse = [&] {
-    throw Error("--dataset-id " + shown(id) +
-                ": must be NAME-vN or NAMESPACE/NAME-vN of letters, digits, '-', '_' and '/'");
+    throw Error(
+        "--dataset-id " + shown(id) +
+        ": must be NAME-vN or NAMESPACE/NAME-vN of letters, digits, '-', '_' and '/', NAMESPACE of two or more");
   };
   for (std::size_t i = 0; i < id.size(); ++i) {
     const bool ends_part = i + 1 == id.size() || id[i + 1] == '/';
     if (id[i] == '/' ? i == 0 || ends_part : !is_word(id[i])) refuse();
   }
-  const std::string name = id.substr(id.rfind('/') + 1);
+  const std::size_t slash = id.rfind('/');
+  // Minari writes such a dataset and then refuses to list its folder
+  if (slash != std::string::npos && slash < 2) refuse();
+  const std::string name = id.substr(slash + 1);
   const std::size_t mark = name.rfind("-v");
   if (mark == std::string::npos || mark == 0 || mark + 2 == name.size() ||
       !std::all_of(name.begin() + static_cast<std::ptrdiff_t>(mark) + 2, name.end(),

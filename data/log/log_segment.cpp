@@ -28,20 +28,17 @@ bool LogSegment::full() const {
 void LogSegment::append(const LogIteration& iteration) {
   const Hdf5Quiet quiet;
   const std::int64_t entries = static_cast<std::int64_t>(iteration.final_row.size());
-  try {
-    const std::size_t keys = spec_.keys.size();
-    for (std::size_t i = 0; i < keys; ++i) append_column(columns_[i], iteration.leaves[i]);
-    append_column(columns_[keys], reinterpret_cast<const std::byte*>(iteration.last_observation));
-    if (spec_.state_bytes > 0) append_column(columns_[keys + 1], iteration.state);
-    std::vector<std::int64_t> rows = iteration.final_row;
-    for (std::int64_t& row : rows) row += iterations_ * spec_.info.num_steps;
-    append_table(final_row_, rows.data(), entries);
-    append_table(final_env_, iteration.final_env.data(), entries);
-    append_table(final_observation_, iteration.final_observation.data(), entries);
-  } catch (const Error&) {
-    roll_back();
-    throw;
-  }
+  // where this fails, what it has added stays: no row counts that `index` does not name, and taking chunks back from a
+  // full disk has cost the iteration before
+  const std::size_t keys = spec_.keys.size();
+  for (std::size_t i = 0; i < keys; ++i) append_column(columns_[i], iteration.leaves[i]);
+  append_column(columns_[keys], reinterpret_cast<const std::byte*>(iteration.last_observation));
+  if (spec_.state_bytes > 0) append_column(columns_[keys + 1], iteration.state);
+  std::vector<std::int64_t> rows = iteration.final_row;
+  for (std::int64_t& row : rows) row += iterations_ * spec_.info.num_steps;
+  append_table(final_row_, rows.data(), entries);
+  append_table(final_env_, iteration.final_env.data(), entries);
+  append_table(final_observation_, iteration.final_observation.data(), entries);
   ++iterations_;
   entries_ += entries;
   new_step_.push_back(iteration.global_step);
@@ -102,19 +99,6 @@ void LogSegment::append_table(Table& table, const void* data, std::int64_t entri
   hdf5_check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), what);
   hdf5_check(H5Dwrite(table.set.get(), table.type.get(), memory.get(), space.get(), H5P_DEFAULT, data), what);
   bytes_ += H5Tget_size(table.type.get()) * count[0] * (count.size() > 1 ? count[1] : 1);
-}
-
-// Back to whole iterations, as far as HDF5 still can.
-void LogSegment::roll_back() {
-  for (Column& c : columns_) {
-    c.dims[0] = static_cast<hsize_t>(iterations_ * c.rows);
-    c.chunks = iterations_ * c.chunks_per_iteration();
-    H5Dset_extent(c.set.get(), c.dims.data());
-  }
-  for (Table* table : {&final_row_, &final_env_, &final_observation_}) {
-    table->dims[0] = static_cast<hsize_t>(entries_);
-    H5Dset_extent(table->set.get(), table->dims.data());
-  }
 }
 
 // A flush writes how long the file is and only then makes it so; one that is shorter does not open. Room made before

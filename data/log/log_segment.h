@@ -73,7 +73,6 @@ class LogSegment {
   void write_attributes();
   void append_column(Column& column, const std::byte* data);
   void append_table(Table& table, const void* data, std::int64_t entries);
-  void roll_back();
   void reserve(std::uint64_t room);
   void cut_to_end();
   std::string where(const std::string& name) const { return part_.string() + ": '" + name + "'"; }
