@@ -378,9 +378,9 @@ TEST(LogRun, AFullDiskLeavesWholeIterations) {
   const SmallDisk disk(folder / "disk", "size=3m");
   if (!disk.failure().empty()) GTEST_SKIP() << "no file system to fill: " << disk.failure();
   const fs::path path = folder / "disk/a.h5";
-  const ProgramResult result =
-      train(folder / "run", {"--num-envs", "32", "--num-steps", "128", "--total-timesteps", "60000", "--eval-interval",
-                             "0", "--log-trajectories", path.string(), "--log-keys", "all,state"});
+  const ProgramResult result = train(
+      folder / "run", {"--num-envs", "32", "--num-steps", "128", "--total-timesteps", "60000", "--eval-interval", "0",
+                       "--log-trajectories", path.string(), "--log-keys", "all,state", "--log-flush-seconds", "0"});
   EXPECT_EQ(result.status, 2) << result.err;
   EXPECT_GT(LogReader(path).iterations().size(), 5u);
   const ProgramResult again = replay(path);
