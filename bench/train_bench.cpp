@@ -9,7 +9,7 @@
 
 #include "bench/bench.h"
 #include "sim/core/error.h"
-#include "train/ppo.h"
+#include "train/trainer.h"
 
 namespace hotloop {
 namespace {
@@ -45,7 +45,7 @@ struct Window {
 };
 
 // Runs whole iterations for `seconds`, as the run loop does: the queue is kept full, nothing waits inside an iteration.
-Window run_window(PpoTrainer& trainer, std::int64_t steps_per_iteration, double seconds) {
+Window run_window(Trainer& trainer, std::int64_t steps_per_iteration, double seconds) {
   Window w{};
   double host = 0;
   std::int64_t iterations = 0;
@@ -76,7 +76,9 @@ std::vector<BenchResult> bench_train(const TrainConfig& config, double seconds) 
   // start-up is counted once, to every configuration: as if each were a process of its own
   static const double start_up = process_age();
   const auto begin = std::chrono::steady_clock::now();
-  PpoTrainer trainer(config, find_environment(config.task), parse_device(config.device));
+  const std::unique_ptr<Trainer> owner =
+      make_trainer(config, find_environment(config.task), parse_device(config.device));
+  Trainer& trainer = *owner;
   trainer.enqueue();
   trainer.wait();
   const double first = start_up + std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -92,19 +94,26 @@ std::vector<BenchResult> bench_train(const TrainConfig& config, double seconds) 
   std::vector<double> rates, host;
   Window last{};
   run_window(trainer, steps, seconds / 2);
+  trainer.phases();  // those of the warm-up are dropped
   for (int i = 0; i < kWindows; ++i) {
     last = run_window(trainer, steps, seconds);
     rates.push_back(last.steps_per_second);
     host.push_back(last.host_us);
   }
-  const std::string name = fmt::format("train.{}.{}x{}.{}.{}", config.task, config.num_envs, config.num_steps,
-                                       config.precision, trainer.captured() ? "captured" : "eager");
+  const std::string name =
+      fmt::format("train.{}.{}x{}.{}.{}.{}", config.task, config.num_envs, config.num_steps, config.precision,
+                  road_name(trainer.road()), trainer.captured() ? "captured" : "eager");
   std::vector<BenchResult> results = {summary(name, "steps/s", rates), summary(name + ".host", "us/iteration", host)};
   results[0].hash = hash;
   results.push_back({name + ".first_iteration", "s", first, first, first, 0});
   const auto episodes = static_cast<double>(std::max<std::int64_t>(1, last.episodes.episodes));
   const double mean = last.episodes.return_sum / episodes;
   results.push_back({name + ".return", "mean", mean, mean, mean, 0});
+  const double iteration_us = 1e6 * static_cast<double>(steps) / results[0].value;
+  for (const PhaseShare& p : trainer.phases()) {
+    const double us = p.share * iteration_us;
+    results.push_back({name + "." + p.name, "us/iteration", us, us, us, 0});
+  }
   return results;
 }
 

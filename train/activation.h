@@ -2,7 +2,7 @@
 #pragma once
 #include "sim/core/hd.h"
 #include "sim/core/math.h"
-#include "train/policy_spec.h"
+#include "train/policy_kinds.h"
 
 namespace hotloop {
 

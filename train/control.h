@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 
-#include "sim/core/batch.h"
+#include "sim/core/episode_stats.h"
 #include "sim/core/hd.h"
 #include "sim/core/math.h"
 
@@ -32,6 +32,15 @@ struct LossTerms {
 SIM_HD LossTerms operator+(const LossTerms& a, const LossTerms& b) {
   return {a.policy_loss + b.policy_loss,     a.value_loss + b.value_loss, a.entropy + b.entropy,
           a.old_approx_kl + b.old_approx_kl, a.approx_kl + b.approx_kl,   a.clipfrac + b.clipfrac};
+}
+
+// Sums for the explained variance 1 - Var(target - value) / Var(target).
+struct VarianceTerms {
+  double target = 0, target_squares = 0, error = 0, error_squares = 0;
+};
+SIM_HD VarianceTerms operator+(const VarianceTerms& a, const VarianceTerms& b) {
+  return {a.target + b.target, a.target_squares + b.target_squares, a.error + b.error,
+          a.error_squares + b.error_squares};
 }
 
 struct Control {

@@ -6,7 +6,7 @@
 #include "sim/core/hd.h"
 #include "sim/core/math.h"
 #include "sim/core/rng.h"
-#include "train/policy_spec.h"
+#include "train/policy_kinds.h"
 
 namespace hotloop {
 

@@ -7,11 +7,9 @@
 
 #include "sim/core/env.h"
 #include "train/config.h"
+#include "train/policy_kinds.h"
 
 namespace hotloop {
-
-enum class Activation : std::uint8_t { none, tanh, relu, elu, silu };
-enum class HeadKind : std::uint8_t { categorical, gaussian, squashed_gaussian };
 
 // y = activation(W x + b); W is [out, in] row-major, as in PyTorch's Linear.
 struct LayerSpec {

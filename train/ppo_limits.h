@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "sim/core/device.h"
 #include "train/config.h"
 #include "train/control.h"
 #include "train/policy_spec.h"

@@ -128,7 +128,7 @@ void RolloutLog::begin(std::int64_t index) {
   if (index % options_.every != 0) return;
   {
     std::unique_lock lock(mutex_);
-    if (options_.block) changed_.wait(lock, [&] { return !free_.empty() || !failure_.empty(); });
+    wait_for_slot(lock);
     if (!failure_.empty() || free_.empty()) {
       ++dropped_;
       return;
@@ -138,6 +138,15 @@ void RolloutLog::begin(std::int64_t index) {
   }
   current_->index = index;
   copy_async(exec_, staging(*current_) + state_offset_, exec_.device, state_, exec_.device, spec_.state_bytes);
+}
+
+// Slots that wait for the device come free by waiting. With the policy `sample`, one that is on the host already and
+// waits for the disk says that the disk is behind: then the iteration goes without its log.
+void RolloutLog::wait_for_slot(std::unique_lock<std::mutex>& lock) {
+  while (free_.empty() && failure_.empty()) {
+    if (!options_.block && !queue_.empty() && queue_.front()->copied.reached()) return;
+    changed_.wait_for(lock, std::chrono::milliseconds(1));
+  }
 }
 
 void RolloutLog::end() {

@@ -71,6 +71,7 @@ class RolloutLog {
   void place_parts(const Source& source);
   std::size_t add_part(const std::byte* from, std::int64_t rows, std::size_t item);
   std::byte* staging(const Slot& slot) const { return slot.device.data() ? slot.device.data() : slot.host.data(); }
+  void wait_for_slot(std::unique_lock<std::mutex>& lock);
   void work();
   void write(Slot& slot);
   void find_finals(const Slot& slot, LogIteration& iteration) const;

@@ -59,14 +59,6 @@ void gather_truncated(const Exec& exec, const RolloutView& rollout);
 void gae(const Exec& exec, const RolloutView& rollout, double gamma, double lambda, const float* reward_scale,
          double clip_reward);
 
-// Sums for the explained variance 1 - Var(target - value) / Var(target).
-struct VarianceTerms {
-  double target = 0, target_squares = 0, error = 0, error_squares = 0;
-};
-SIM_HD VarianceTerms operator+(const VarianceTerms& a, const VarianceTerms& b) {
-  return {a.target + b.target, a.target_squares + b.target_squares, a.error + b.error,
-          a.error_squares + b.error_squares};
-}
 std::int64_t variance_scratch(std::int64_t n);
 void variance_terms(const Exec& exec, std::int64_t n, const float* value, const float* target, VarianceTerms* scratch,
                     VarianceTerms* out);

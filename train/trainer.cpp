@@ -6,6 +6,7 @@
 
 #include "sim/core/error.h"
 #include "train/bc.h"
+#include "train/fused/trainer.h"
 #include "train/net_ops.h"
 #include "train/ppo.h"
 #include "train/ppo_limits.h"
@@ -62,6 +63,8 @@ UpdateSpec make_update_spec(const TrainConfig& c) {
 
 std::unique_ptr<Trainer> make_trainer(const TrainConfig& config, const EnvEntry& env, Device device) {
   if (config.algo == "bc") return std::make_unique<BcTrainer>(config, env, device);
+  if (device.is_cuda() && choose_road(config, device).road == Road::fused)
+    return std::make_unique<FusedPpoTrainer>(config, env, device);
   return std::make_unique<PpoTrainer>(config, env, device);
 }
 
@@ -70,6 +73,7 @@ Trainer::Trainer(const TrainConfig& config, const EnvEntry& env, Device device)
       env_(env),
       policy_(make_policy_spec(config, spec_with_options(env, config.env))),
       update_(make_update_spec(config)),
+      road_(choose_road(config, device).road),
       pool_(static_cast<int>(config.num_threads)),
       stream_(device),
       exec_{device, stream_.get(), &pool_},
@@ -85,20 +89,29 @@ void Trainer::drain() noexcept {
   }
 }
 
+void Trainer::allocate_parameters(std::int64_t shards) {
+  const Device device = exec_.device;
+  const auto size = [](std::int64_t count) { return static_cast<std::size_t>(count); };
+  parameters_ = Buffer<float>(device, size(policy_.num_parameters));
+  gradients_ = Buffer<float>(device, size(policy_.num_parameters * shards));
+  adam_ = std::make_unique<Adam<float>>(device, policy_.num_parameters);
+  control_ = Buffer<Control>(device, 1);
+  const std::vector<float> initial = initial_parameters(policy_, static_cast<std::uint64_t>(config_.seed));
+  copy_async(exec_, parameters_.data(), device, initial.data(), {}, parameters_.bytes());
+  synchronize(exec_);
+}
+
 void Trainer::allocate_network(std::int64_t max_rows, bool has_action_mask) {
   const Device device = exec_.device;
   const std::int64_t rows = minibatch_rows(), shard_count = num_shards(config_, device);
   const auto size = [](std::int64_t count) { return static_cast<std::size_t>(count); };
+  allocate_parameters(shard_count);
   head_ = std::make_unique<HeadArrays>(policy_, device);
-  parameters_ = Buffer<float>(device, size(policy_.num_parameters));
-  gradients_ = Buffer<float>(device, size(policy_.num_parameters * shard_count));
-  adam_ = std::make_unique<Adam<float>>(device, policy_.num_parameters);
   minibatch_ = std::make_unique<Minibatch<float>>(device, rows, policy_.obs_dim, head_->view(), has_action_mask);
   if (policy_.normalize_observation) {
     normalizer_ = std::make_unique<ObservationNormalizer>(device, policy_.obs_dim, policy_.clip_observation);
     normalizer_->reserve(config_.num_envs * config_.num_steps);
   }
-  control_ = Buffer<Control>(device, 1);
   loss_terms_ = Buffer<LossTerms>(device, size(shard_count));
   loss_scratch_ = Buffer<LossTerms>(device, size(shard_count * loss_scratch(rows / shard_count)));
   if (policy_.log_std >= 0) {
@@ -115,8 +128,6 @@ void Trainer::allocate_network(std::int64_t max_rows, bool has_action_mask) {
   network.num_shards = shard_count;
   load_generic().configure(device, network.precision);
   network_ = load_generic().make_network(network, parameters_.data());
-  const std::vector<float> initial = initial_parameters(policy_, static_cast<std::uint64_t>(config_.seed));
-  copy_async(exec_, parameters_.data(), device, initial.data(), {}, parameters_.bytes());
   network_->parameters_changed(exec_);
   synchronize(exec_);
 }
@@ -129,10 +140,14 @@ void Trainer::enqueue() {
     iteration();
     ++eager_iterations_;
   } else {
-    if (graph_ == nullptr) graph_ = load_generic().capture(exec_, [this] { iteration(); });
+    if (graph_ == nullptr) graph_ = capture_iteration();
     graph_->replay();
   }
   ++enqueued_;
+}
+
+std::unique_ptr<Captured> Trainer::capture_iteration() {
+  return load_generic().capture(exec_, [this] { iteration(); });
 }
 
 std::optional<IterationMetrics> Trainer::poll() {
@@ -231,7 +246,7 @@ void Trainer::load(const Safetensors& file) {
   }
   if (normalizer_) normalizer_->refresh(exec_);
   loaded();
-  network_->parameters_changed(exec_);
+  if (network_) network_->parameters_changed(exec_);
   synchronize(exec_);
   ring_.clear();
   enqueued_ = delivered_ = control.iteration;

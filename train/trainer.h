@@ -17,6 +17,7 @@
 #include "train/iteration_ops.h"
 #include "train/network.h"
 #include "train/policy_net.h"
+#include "train/road.h"
 #include "train/update_ops.h"
 
 namespace hotloop {
@@ -30,6 +31,12 @@ Precision parse_precision(const std::string& name);
 struct Snapshot {
   std::vector<std::vector<std::byte>> storage;
   std::vector<NamedTensor> tensors;
+};
+
+// A phase of an iteration and its part of the time.
+struct PhaseShare {
+  std::string name;
+  double share;
 };
 
 class Trainer {
@@ -56,10 +63,13 @@ class Trainer {
   const float* parameters() const { return parameters_.data(); }
   // Null unless the policy normalises observations.
   const double* normalizer_state() const { return normalizer_ ? normalizer_->state() : nullptr; }
+  Road road() const { return road_; }
   bool captured() const { return graph_ != nullptr; }
   // The rollout's buffers and the worlds behind them; null where the algorithm simulates nothing.
   virtual const Arena* rollout() const { return nullptr; }
   virtual const Batch* batch() const { return nullptr; }
+  // Where the time of iterations went since the last call; empty where the road does not tell.
+  virtual std::vector<PhaseShare> phases() { return {}; }
   // What it trains from, for the line at the start: "8 worlds x 128 steps".
   virtual std::string source() const = 0;
 
@@ -72,7 +82,9 @@ class Trainer {
   };
   Trainer(const TrainConfig& config, const EnvEntry& env, Device device);
 
-  // Parameters at their start values, and what a minibatch needs. max_rows: of the network's act and evaluate.
+  // Parameters at their start values, with their gradients (`shards` sets) and moments.
+  void allocate_parameters(std::int64_t shards);
+  // The parameters, and what a minibatch needs. max_rows: of the network's act and evaluate.
   void allocate_network(std::int64_t max_rows, bool has_action_mask);
   // One update from rows index[0 .. rows of a minibatch) of `from`.
   void minibatch(const Samples<float>& from, const std::int32_t* index);
@@ -84,6 +96,8 @@ class Trainer {
   virtual void prepare() {}
   virtual void iteration() = 0;
   virtual void loss(const Exec& exec, const LossIo<float>& io) = 0;
+  // iteration() as one piece of work; it has run before.
+  virtual std::unique_ptr<Captured> capture_iteration();
   virtual std::vector<StateTensor> state();
   virtual void loaded() {}  // after load() has written the tensors of state()
 
@@ -91,6 +105,7 @@ class Trainer {
   const EnvEntry& env_;
   PolicySpec policy_;
   UpdateSpec update_;
+  Road road_;
   ThreadPool pool_;
   StreamHandle stream_;
   Exec exec_;

@@ -54,7 +54,7 @@ struct GatherTerm {
   }
 };
 
-// One sample's loss (Schulman et al. 2017, with CleanRL's clipped value loss), its metrics and its gradients.
+// One sample's loss, its metrics and its gradients.
 template <class Real>
 struct LossTerm {
   UpdateSpec u;
@@ -63,58 +63,30 @@ struct LossTerm {
 
   SIM_HD Real normalised(Real advantage) const {
     if (!u.norm_adv || io.total < 2) return advantage;
-    const auto n = static_cast<double>(io.total);
-    const double mean = io.advantage_terms->sum / n;
-    const double variance = (io.advantage_terms->squares - n * mean * mean) / (n - 1);  // unbiased, as torch.std
-    return (advantage - Real(mean)) / (Real(sqrt(variance > 0 ? variance : 0)) + Real(1e-8));
-  }
-
-  // Value loss of one sample; d receives its derivative.
-  SIM_HD Real value_loss(Real value, Real old_value, Real target, Real& d) const {
-    const Real error = value - target;
-    d = error;
-    if (!u.clip_vloss) return Real(0.5) * error * error;
-    const Real clip = Real(u.clip_coef);
-    const Real step = value - old_value;
-    const Real clipped_error = old_value + clamp(step, -clip, clip) - target;
-    if (clipped_error * clipped_error <= error * error) return Real(0.5) * error * error;
-    d = step >= -clip && step <= clip ? clipped_error : Real(0);
-    return Real(0.5) * clipped_error * clipped_error;
+    const AdvantageScale scale = advantage_scale(*io.advantage_terms, static_cast<double>(io.total));
+    return (advantage - Real(scale.mean)) / (Real(scale.deviation) + Real(1e-8));
   }
 
   SIM_HD LossTerms operator()(std::int64_t r) const {
     const std::int64_t i = io.begin + r;
     const Samples<Real>& b = io.batch;
-    const Real* row = io.head + r * head.head_dim;
     const bool categorical = head.kind == HeadKind::categorical;
-    const std::uint8_t* mask = b.mask == nullptr ? nullptr : b.mask + i * head.head_dim;
-    const LogProb<Real> now = categorical ? log_prob_categorical(head, row, mask, b.action + i * head.dim)
-                                          : log_prob_gaussian(head, row, io.log_std, b.sample + i * head.dim);
-    const Real log_ratio = now.value - b.log_prob[i];
-    const Real ratio = exp(log_ratio);
-    const Real clip = Real(u.clip_coef);
-    const Real advantage = normalised(b.advantage[i]);
-    const Real plain = -advantage * ratio;
-    const Real clipped = -advantage * clamp(ratio, Real(1) - clip, Real(1) + clip);
+    const LossWeights<Real> weights = loss_weights<Real>(u);
     const Real scale = Real(1) / static_cast<Real>(io.total);
-    const Real d_log_prob = plain >= clipped ? plain * scale : Real(0);  // d(-A r)/d(log prob) = -A r
-    const Real d_entropy = -Real(u.ent_coef) * scale;
-    Real* d_row = io.d_head + r * head.head_dim;
-    if (categorical)
-      backward_categorical(head, row, mask, b.action + i * head.dim, d_log_prob, d_entropy, d_row);
-    else
-      backward_gaussian(head, row, io.log_std, b.sample + i * head.dim, d_log_prob, d_entropy, d_row,
-                        io.d_log_std_rows == nullptr ? nullptr : io.d_log_std_rows + r * head.dim);
+    const ActorTerms<Real> actor = actor_loss(
+        weights, head, io.head + r * head.head_dim, io.log_std,
+        b.mask == nullptr ? nullptr : b.mask + i * head.head_dim, categorical ? b.action + i * head.dim : nullptr,
+        categorical ? nullptr : b.sample + i * head.dim, b.log_prob[i], normalised(b.advantage[i]), scale,
+        io.d_head + r * head.head_dim, io.d_log_std_rows == nullptr ? nullptr : io.d_log_std_rows + r * head.dim);
     Real d_value = 0;
-    const Real vloss = value_loss(io.value[r], b.value[i], b.value_target[i], d_value);
-    io.d_value[r] = Real(u.vf_coef) * d_value * scale;
-    const Real off = ratio - Real(1);
-    return {static_cast<double>(plain > clipped ? plain : clipped),
-            static_cast<double>(vloss),
-            static_cast<double>(now.entropy),
-            static_cast<double>(-log_ratio),
-            static_cast<double>(off - log_ratio),
-            off > clip || off < -clip ? 1.0 : 0.0};
+    const Real value_loss = critic_loss(weights, io.value[r], b.value[i], b.value_target[i], d_value);
+    io.d_value[r] = weights.value * d_value * scale;
+    return {static_cast<double>(actor.loss),
+            static_cast<double>(value_loss),
+            static_cast<double>(actor.entropy),
+            static_cast<double>(-actor.log_ratio),
+            static_cast<double>(actor.ratio - Real(1) - actor.log_ratio),
+            static_cast<double>(actor.clipped)};
   }
 };
 

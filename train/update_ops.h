@@ -6,12 +6,14 @@
 #include "sim/core/device.h"
 #include "train/control.h"
 #include "train/distribution.h"
+#include "train/index_permutation.h"
 #include "train/normalizer.h"
+#include "train/ppo_loss.h"
 
 namespace hotloop {
 
-// A permutation of [0, n) keyed by (seed, iteration, epoch): the order of random 32-bit keys (CUB's radix sort on the
-// GPU; the same order by a sort on the CPU). The iteration is read on the device.
+// The rows of a rollout in the order that IndexPermutation gives, keyed by (seed, iteration, epoch). The iteration is
+// read on the device.
 class Permutation {
  public:
   Permutation(Device device, std::int64_t n, std::uint64_t seed);
@@ -21,9 +23,7 @@ class Permutation {
  private:
   std::int64_t n_;
   std::uint64_t seed_;
-  Buffer<std::uint32_t> keys_, sorted_keys_;
-  Buffer<std::int32_t> identity_, indices_;
-  Memory temporary_;
+  Buffer<std::int32_t> indices_;
 };
 
 // The rollout as rows: row i is (t, w) = (i / num_envs, i % num_envs).
@@ -35,14 +35,6 @@ struct Samples {
   const std::uint8_t* mask = nullptr;    // [rows, num_choices] or null
   const Real *log_prob = nullptr, *value = nullptr, *advantage = nullptr, *value_target = nullptr;  // [rows]
 };
-
-// Sums over a minibatch's advantages.
-struct AdvantageTerms {
-  double sum = 0, squares = 0;
-};
-SIM_HD AdvantageTerms operator+(const AdvantageTerms& a, const AdvantageTerms& b) {
-  return {a.sum + b.sum, a.squares + b.squares};
-}
 
 // Storage of one gathered minibatch.
 template <class Real>

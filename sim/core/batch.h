@@ -8,6 +8,7 @@
 #include "sim/core/book.h"
 #include "sim/core/device.h"
 #include "sim/core/env.h"
+#include "sim/core/episode_stats.h"
 
 namespace hotloop {
 
@@ -30,29 +31,6 @@ struct StepBuffers {
   Buffer<float> observation, reward, final_observation;
   Buffer<std::uint8_t> terminated, truncated, action_mask;
 };
-
-// Whole episodes that ended since the last collect().
-struct EpisodeStats {
-  double return_sum = 0, length_sum = 0;
-  std::int64_t episodes = 0;
-  std::int64_t nonfinite = 0;  // worlds that turned NaN or infinite and were reset (not counted as episodes)
-  std::int64_t overflows = 0;  // steps of worlds that ran out of room for contacts or constraint rows
-};
-SIM_HD EpisodeStats operator+(const EpisodeStats& a, const EpisodeStats& b) {
-  return {a.return_sum + b.return_sum, a.length_sum + b.length_sum, a.episodes + b.episodes, a.nonfinite + b.nonfinite,
-          a.overflows + b.overflows};
-}
-
-// Sums of the reward's terms over those episodes, in the order of EnvSpec::reward_terms.
-inline constexpr int kMaxRewardTerms = 16;
-struct RewardTermSums {
-  double term[kMaxRewardTerms] = {};
-};
-SIM_HD RewardTermSums operator+(const RewardTermSums& a, const RewardTermSums& b) {
-  RewardTermSums sum;
-  for (int k = 0; k < kMaxRewardTerms; ++k) sum.term[k] = a.term[k] + b.term[k];
-  return sum;
-}
 
 class Batch {
  public:
@@ -80,6 +58,10 @@ class Batch {
   const std::int32_t* first_length() const { return book_.first_length; }
   // Of that episode, the sums of the reward's terms: [num_envs][terms], null where the task names none.
   const float* first_terms() const { return terms_.first; }
+
+  // For kernels that step the worlds themselves: the books, and the environments' states as the batch stores them.
+  BookView book_view() const;
+  std::uint32_t* state_words() const { return words_; }
 
   // The whole state of all worlds as raw bytes on the device: copy it out and in for exact resumption.
   std::byte* raw_state() const { return memory_.data(); }
@@ -140,6 +122,9 @@ inline BookView make_book_view(const BatchConfig& config, const WorldBook& book,
           stream(RngStream::episode_length),
           max_episode_steps,
           config.random_episode_start};
+}
+inline BookView Batch::book_view() const {
+  return make_book_view(config_, book_, max_episode_steps_, stream(RngStream{}));
 }
 
 }  // namespace hotloop

@@ -122,7 +122,7 @@ template <ThreadEnv E>
 class ThreadBatch final : public Batch {
  public:
   explicit ThreadBatch(const BatchConfig& config) : Batch(E::spec(), config, sizeof(typename E::State)) {
-    ops_.view = {make_book_view(config, book_, max_episode_steps_, stream(RngStream{})), {}, words_};
+    ops_.view = {book_view(), {}, words_};
   }
   void reset(const Exec& exec, float* observation, std::uint8_t* action_mask) override {
     parallel_for(exec, num_envs(), ThreadResetOp<E>{ops_, observation, action_mask});
@@ -259,7 +259,7 @@ template <LaneEnv E>
 class LaneBatch final : public Batch {
  public:
   explicit LaneBatch(const BatchConfig& config) : Batch(E::spec(), config, sizeof(typename E::State)) {
-    view_ = {make_book_view(config, book_, max_episode_steps_, stream(RngStream{})), {}, words_};
+    view_ = {book_view(), {}, words_};
   }
   void reset(const Exec& exec, float* observation, std::uint8_t* action_mask) override {
     StepIo io;

@@ -10,18 +10,24 @@
 //
 // Environments are templates over Real: float is what runs, double is the oracle of the tests.
 #pragma once
+#ifdef __CUDACC_RTC__
+#include "sim/core/env_rtc.h"
+#else
 #include <concepts>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <type_traits>
 #include <vector>
+#endif
 
 #include "sim/core/hd.h"
 #include "sim/core/math.h"
 #include "sim/core/rng.h"
 
 namespace hotloop {
+
+#ifndef __CUDACC_RTC__
 
 struct BoxSpace {
   std::vector<float> low, high;  // infinite where unbounded
@@ -79,11 +85,15 @@ struct EnvOptionInfo {
   std::string key, preset, accepted, help;
 };
 
+#endif
+
 template <class Real>
 struct StepResult {
   Real reward;
   std::int32_t terminated;  // 0 or 1; a whole word, as compilers keep a bool in a returned struct in memory
 };
+
+#ifndef __CUDACC_RTC__
 
 // What both kinds have in common. Action is int for discrete environments (one entry a component), Real for boxes.
 template <class E>
@@ -116,10 +126,12 @@ concept LaneEnv = EnvBase<E> &&
   { E::observe(group, p, s, obs, scratch) } -> std::same_as<void>;
 };
 
+#endif
+
 // Optional: which choices are legal now. mask holds num_choices() bytes, 1 = legal; every component has a legal choice.
 template <class E>
 concept HasActionMask = requires(const typename E::Params& p, const typename E::State& s, std::uint8_t* mask) {
-  { E::action_mask(p, s, mask) } -> std::same_as<void>;
+  E::action_mask(p, s, mask);
 };
 
 }  // namespace hotloop

@@ -10,6 +10,7 @@ EnvEntry make_entry() {
   static_assert(ThreadEnv<E> || LaneEnv<E>, "the type does not satisfy ThreadEnv or LaneEnv: see sim/core/env.h");
   EnvEntry entry{E::spec(), &make_batch<E>};
   entry.spec.has_action_mask = HasActionMask<E>;
+  entry.per_lane = LaneEnv<E>;
   return entry;
 }
 

@@ -17,6 +17,8 @@ struct EnvEntry {
   std::vector<EnvOptionInfo> options = {};                   // what BatchConfig::options may set
   EnvSpec (*spec_with)(const EnvOptions&) = nullptr;         // null: no options
   EnvOptions (*resolve)(const EnvOptions& given) = nullptr;  // null: no options
+  bool per_lane = false;                                     // a group of lanes steps a world
+  int built_in = -1;  // place in BuiltInEnvs (sim/envs/env_list.h), whose sources the program carries; -1: not there
 };
 
 // Every option of an environment with its value, in the environment's order. Error naming a key that it has not, with

@@ -12,6 +12,16 @@ namespace hotloop {
 template <class... E>
 struct EnvTypes {};
 
+// The environment at place I of the list.
+template <int I, class List>
+struct EnvAt;
+template <class First, class... Rest>
+struct EnvAt<0, EnvTypes<First, Rest...>> {
+  using type = First;
+};
+template <int I, class First, class... Rest>
+struct EnvAt<I, EnvTypes<First, Rest...>> : EnvAt<I - 1, EnvTypes<Rest...>> {};
+
 using BuiltInEnvs = EnvTypes<CartPole<float>,               //
                              MountainCar<float>,            //
                              MountainCarContinuous<float>,  //

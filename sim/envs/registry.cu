@@ -35,6 +35,7 @@ template <class... E>
 std::vector<EnvEntry> entries(EnvTypes<E...>) {
   std::vector<EnvEntry> list;
   (add(list, make_entry<E>()), ...);
+  for (std::size_t i = 0; i < list.size(); ++i) list[i].built_in = static_cast<int>(i);
 #define HOTLOOP_ADD_TASK(Task) add(list, task_entry<Task>());
   HOTLOOP_TASKS(HOTLOOP_ADD_TASK)
 #undef HOTLOOP_ADD_TASK

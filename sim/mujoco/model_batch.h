@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/mujoco/load.h"
-#include "sim/mujoco/special_kernel.h"
+#include "sim/core/special_kernel.h"
 #include "sim/mujoco/world.h"
 #include "sim/mujoco/world_fields.h"
 

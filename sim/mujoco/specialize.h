@@ -5,7 +5,7 @@
 #include <string>
 
 #include "sim/mujoco/model_data.h"
-#include "sim/mujoco/special_kernel.h"
+#include "sim/core/special_kernel.h"
 #include "sim/mujoco/world.h"
 
 namespace hotloop {

@@ -6,7 +6,7 @@
 #include "sim/core/registry.h"
 #include "sim/core/thread_pool.h"
 #include "sim/mujoco/cpu_step.h"
-#include "sim/mujoco/special_kernel.h"
+#include "sim/core/special_kernel.h"
 #include "sim/mujoco/specialize.h"
 #include "sim/tasks/task_host.h"
 #include "sim/tasks/task_op.h"
@@ -26,7 +26,7 @@ class TaskBatch final : public Batch {
         op_{fields_.view(),
             make_layout(model_->data(), T::kKeep),
             read_options<T>(config.options, &model_->data()),
-            make_book_view(config, book_, max_episode_steps_, stream(RngStream{})),
+            book_view(),
             terms_,
             {},
             reinterpret_cast<float*>(words_),

@@ -33,7 +33,7 @@ struct Trace {
   std::map<std::string, std::vector<std::byte>> state;
 };
 
-inline void run_iterations(PpoTrainer& trainer, int iterations, std::vector<IterationMetrics>& metrics) {
+inline void run_iterations(Trainer& trainer, int iterations, std::vector<IterationMetrics>& metrics) {
   for (int i = 0; i < iterations; ++i) {
     trainer.enqueue();
     if (trainer.in_flight() == MetricsRing::kDepth) metrics.push_back(trainer.wait());
@@ -41,7 +41,7 @@ inline void run_iterations(PpoTrainer& trainer, int iterations, std::vector<Iter
   while (trainer.in_flight() > 0) metrics.push_back(trainer.wait());
 }
 
-inline std::map<std::string, std::vector<std::byte>> state_of(PpoTrainer& trainer) {
+inline std::map<std::string, std::vector<std::byte>> state_of(Trainer& trainer) {
   std::map<std::string, std::vector<std::byte>> state;
   const Snapshot snapshot = trainer.save();
   for (const NamedTensor& t : snapshot.tensors) state[t.name].assign(t.bytes.begin(), t.bytes.end());

@@ -9,6 +9,7 @@
 #include "sim/core/thread_pool.h"
 #include "tests/train/device_data.h"
 #include "train/iteration_ops.h"
+#include "train/policy_spec.h"
 #include "train/update_ops.h"
 
 namespace hotloop {

@@ -1,4 +1,4 @@
-#include "sim/mujoco/special_kernel.h"
+#include "sim/core/special_kernel.h"
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "sim/core/cuda_check.h"
-#include "sim/mujoco/embedded_sources.h"
+#include "sim/core/embedded_sources.h"
 #endif
 
 namespace hotloop {
@@ -60,8 +60,9 @@ struct Nvrtc {
       if ((library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) != nullptr) break;
     if (library == nullptr)
       throw Error(
-          "the CUDA run-time compiler libnvrtc.so.13 cannot be loaded: tasks on models need it on a GPU; it is "
-          "part of the CUDA toolkit and of the package nvidia-cuda-nvrtc");
+          "the CUDA run-time compiler libnvrtc.so.13 cannot be loaded: tasks on models and the fused road need it on a "
+          "GPU; it "
+          "is part of the CUDA toolkit and of the package nvidia-cuda-nvrtc");
     const auto find = [&](auto& function, const char* name) {
       function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
       if (function == nullptr) throw Error(std::string("libnvrtc.so.13 has no ") + name);
@@ -82,20 +83,27 @@ const Nvrtc& nvrtc() {
   return library;
 }
 
-std::vector<std::string> compile_options(const CudaDeviceInfo& card) {
-  return {"--gpu-architecture=sm_" + std::to_string(card.major) + std::to_string(card.minor),
-          "--std=c++20",
-          "--device-as-default-execution-space",
-          "--prec-div=false",
-          "--prec-sqrt=false",
-          "--ftz=true",
-          "--fmad=true"};
+std::vector<std::string> compile_options(bool exact, int capability) {
+  std::vector<std::string> options = {"--gpu-architecture=sm_" + std::to_string(capability), "--std=c++20",
+                                      "--device-as-default-execution-space"};
+  if (exact)
+    options.insert(options.end(), {"--fmad=false", "--generate-line-info"});
+  else
+    options.insert(options.end(), {"--prec-div=false", "--prec-sqrt=false", "--ftz=true", "--fmad=true"});
+  return options;
 }
 
-std::string compile(const SpecialKernelSource& source, const std::vector<std::string>& options) {
+// All headers that the source may include.
+std::vector<EmbeddedSource> headers_of(const SpecialKernelSource& source) {
+  std::vector<EmbeddedSource> all = embedded_sources();
+  if (source.headers != nullptr) all.insert(all.end(), source.headers->begin(), source.headers->end());
+  return all;
+}
+
+std::string compile_with(const SpecialKernelSource& source, const std::vector<std::string>& options) {
   const Nvrtc& rtc = nvrtc();
   std::vector<const char*> names, texts, flags;
-  for (const EmbeddedSource& file : embedded_sources()) {
+  for (const EmbeddedSource& file : headers_of(source)) {
     names.push_back(file.name);
     texts.push_back(file.text);
   }
@@ -171,9 +179,9 @@ void write_cached(const fs::path& path, const std::string& cubin) {
 }
 
 std::string cubin_for(const SpecialKernelSource& source, const CudaDeviceInfo& card, bool& from_cache) {
-  const std::vector<std::string> options = compile_options(card);
+  const std::vector<std::string> options = compile_options(source.exact, 10 * card.major + card.minor);
   std::string all = source.code;
-  for (const EmbeddedSource& file : embedded_sources()) all += std::string(file.name) + file.text;
+  for (const EmbeddedSource& file : headers_of(source)) all += std::string(file.name) + file.text;
   for (const std::string& option : options) all += option;
   all += std::to_string(card.runtime_version);
   const fs::path folder = cache_folder();
@@ -181,7 +189,7 @@ std::string cubin_for(const SpecialKernelSource& source, const CudaDeviceInfo& c
   std::string cubin = folder.empty() ? std::string() : read_cached(path);
   from_cache = !cubin.empty();
   if (cubin.empty()) {
-    cubin = compile(source, options);
+    cubin = compile_with(source, options);
     if (!folder.empty()) write_cached(path, cubin);
   }
   return cubin;
@@ -207,6 +215,10 @@ std::shared_ptr<const SpecialKernel> SpecialKernel::get(const SpecialKernelSourc
   result->seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   loaded.emplace(source.code, result);
   return result;
+}
+
+std::string SpecialKernel::compile(const SpecialKernelSource& source, int capability) {
+  return compile_with(source, compile_options(source.exact, capability));
 }
 
 KernelShape kernel_shape(Device device, int lanes, std::size_t bytes, bool together) {
@@ -238,13 +250,33 @@ void SpecialKernel::launch_raw(const Exec& exec, std::int64_t worlds, const Kern
                                   static_cast<cudaStream_t>(exec.stream)));
 }
 
+void SpecialKernel::launch_grid_raw(const Exec& exec, const KernelGrid& grid, void* args) const {
+  const auto* kernel = reinterpret_cast<const void*>(kernel_);
+  SIM_CHECK_CUDA(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(grid.shared)));
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(static_cast<unsigned>(grid.blocks));
+  config.blockDim = dim3(static_cast<unsigned>(grid.threads));
+  config.dynamicSmemBytes = grid.shared;
+  config.stream = static_cast<cudaStream_t>(exec.stream);
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeCooperative;
+  attribute.val.cooperative = 1;
+  config.attrs = &attribute;
+  config.numAttrs = grid.cooperative ? 1 : 0;
+  void* parameters[] = {args};
+  SIM_CHECK_CUDA(cudaLaunchKernelExC(&config, kernel, parameters));
+}
+
 #else
 
 std::shared_ptr<const SpecialKernel> SpecialKernel::get(const SpecialKernelSource&, Device) {
   throw Error("this build has no CUDA");
 }
 KernelShape kernel_shape(Device, int lanes, std::size_t bytes, bool) { return {lanes, 1, 1, bytes}; }
+std::string SpecialKernel::compile(const SpecialKernelSource&, int) { throw Error("this build has no CUDA"); }
 void SpecialKernel::launch_raw(const Exec&, std::int64_t, const KernelShape&, void*) const {}
+void SpecialKernel::launch_grid_raw(const Exec&, const KernelGrid&, void*) const {}
 
 #endif
 

@@ -1,0 +1,125 @@
+// Generalised advantage estimation of a block's worlds, and what normalises the advantages of every minibatch to come:
+// as the shuffled order can be asked where a row will be, each block sums its own rows by minibatch at once.
+#pragma once
+#include "train/fused/kernel_base.h"
+
+namespace hotloop {
+
+template <class S>
+__device__ void Fused<S>::advantages() {
+  const std::int64_t n = args.book.num_envs;
+  const auto gamma = static_cast<float>(args.update.gamma), lambda = static_cast<float>(args.update.gae_lambda);
+  double sums[4] = {};
+  for (int e = threadIdx.x; e < S::kBlockEnvs; e += kThreads) {
+    const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + e;
+    if (w >= n) break;
+    int slot = args.truncations[w];
+    float advantage = 0.0f, next_value = args.value[args.num_steps * n + w];
+    // some steps are read before any is worked on: what is written could, for all the compiler knows, change them
+    constexpr int kAhead = 8;
+    for (int last = args.num_steps - 1; last >= 0; last -= kAhead) {
+      float values[kAhead], rewards[kAhead];
+      int ends[kAhead];
+#pragma unroll
+      for (int k = 0; k < kAhead; ++k) {
+        const std::int64_t i = (last - k >= 0 ? last - k : 0) * n + w;
+        values[k] = args.value[i], rewards[k] = args.reward[i], ends[k] = args.ended[i];
+      }
+#pragma unroll
+      for (int k = 0; k < kAhead; ++k) {
+        if (last < k) break;
+        const int ended = ends[k];
+        if ((ended & kTruncated) != 0) --slot;
+        if ((ended & kTerminated) != 0)
+          next_value = 0.0f;
+        else if ((ended & kTruncated) != 0)
+          next_value = args.value[(args.num_steps + 1 + slot) * n + w];
+        if (ended != 0) advantage = 0.0f;
+        const float value = values[k];
+        advantage = rewards[k] + gamma * next_value - value + gamma * lambda * advantage;
+        float* record = args.record + ((last - k) * n + w) * kRecord;
+        record[kValueAt] = value, record[kAdvantageAt] = advantage;
+        next_value = value;
+        const double target = static_cast<double>(advantage + value), error = target - static_cast<double>(value);
+        sums[0] += target, sums[1] += target * target, sums[2] += error, sums[3] += error * error;
+      }
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const double sum = warp_sum(sums[k]);
+    if (lane == 0) shared.warp_sums[warp][k] = sum;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    VarianceTerms total;
+    for (int i = 0; i < kWarps; ++i)
+      total = total + VarianceTerms{shared.warp_sums[i][0], shared.warp_sums[i][1], shared.warp_sums[i][2],
+                                    shared.warp_sums[i][3]};
+    args.variance[block] = total;
+  }
+}
+
+template <class S>
+__device__ void Fused<S>::advantage_sums() {
+  constexpr int kBins = 4;  // minibatches at a time
+  const std::int64_t n = args.book.num_envs;
+  const int rows = S::kBlockEnvs * args.num_steps;
+  for (int epoch = 0; epoch < args.update_epochs; ++epoch) {
+    const IndexPermutation order(args.book.seed,
+                                 static_cast<std::uint64_t>(shared.control.iteration * args.update_epochs + epoch),
+                                 static_cast<std::uint32_t>(n * args.num_steps));
+    for (int bin = 0; bin < args.num_minibatches; bin += kBins) {
+      AdvantageTerms sums[kBins];
+      for (int q = threadIdx.x; q < rows; q += kThreads) {
+        const int t = q / S::kBlockEnvs;
+        const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + q % S::kBlockEnvs;
+        if (w >= n) continue;
+        const std::int64_t i = t * n + w;
+        const auto a = static_cast<double>(args.record[i * kRecord + kAdvantageAt]);
+        const int own = static_cast<int>(order.position(static_cast<std::uint32_t>(i)) /
+                                         static_cast<std::uint32_t>(args.minibatch_rows)) -
+                        bin;
+#pragma unroll
+        for (int k = 0; k < kBins; ++k)
+          if (own == k) sums[k] = sums[k] + AdvantageTerms{a, a * a};
+      }
+      __syncthreads();  // the sums before are read
+#pragma unroll
+      for (int k = 0; k < kBins; ++k) {
+        const double sum = warp_sum(sums[k].sum), squares = warp_sum(sums[k].squares);
+        if (lane == 0) shared.warp_sums[warp][2 * k] = sum, shared.warp_sums[warp][2 * k + 1] = squares;
+      }
+      __syncthreads();
+      if (threadIdx.x < kBins && bin + threadIdx.x < args.num_minibatches) {
+        AdvantageTerms total;
+        for (int i = 0; i < kWarps; ++i)
+          total =
+              total + AdvantageTerms{shared.warp_sums[i][2 * threadIdx.x], shared.warp_sums[i][2 * threadIdx.x + 1]};
+        args.advantages[(epoch * args.num_minibatches + bin + threadIdx.x) * S::kBlocks + block] = total;
+      }
+    }
+  }
+}
+
+// After the blocks have met: every block adds up the sums of all, in order.
+template <class S>
+__device__ void Fused<S>::advantage_scales() {
+  for (int index = warp; index < kMinibatches; index += kWarps) {
+    double sum = 0, squares = 0;
+    for (int b = lane; b < S::kBlocks; b += 32) {
+      const double2 terms = __ldcg(reinterpret_cast<const double2*>(args.advantages + index * S::kBlocks + b));
+      sum += terms.x, squares += terms.y;
+    }
+    sum = warp_sum(sum), squares = warp_sum(squares);
+    if (lane != 0) continue;
+    const AdvantageScale scale = advantage_scale({sum, squares}, args.minibatch_rows);
+    const bool used = args.update.norm_adv && args.minibatch_rows >= 2;
+    shared.advantage[index] =
+        used ? make_float2(static_cast<float>(scale.mean), 1.0f / (static_cast<float>(scale.deviation) + 1e-8f))
+             : make_float2(0.0f, 1.0f);
+  }
+  __syncthreads();
+}
+
+}  // namespace hotloop

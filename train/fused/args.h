@@ -1,0 +1,62 @@
+// What one launch of the fused kernel reads and writes. Shared by the host and kernels compiled at run time; all
+// pointers on the card.
+#pragma once
+#include <cstdint>
+
+#include "sim/core/book.h"
+#include "train/control.h"
+#include "train/index_permutation.h"
+#include "train/ppo_loss.h"
+
+namespace hotloop {
+
+inline constexpr int kNormWords = 4;  // three and one that fills the line
+
+// Where an iteration's time goes, as block 0 sees it.
+enum class FusedPhase : std::int32_t {
+  start,  // parameters into shared memory
+  rollout,
+  values,
+  advantages,  // with the sums that normalise them
+  meet,        // all blocks, before the minibatches
+  tiles,       // forward, loss, backward, gradients
+  meet_gradients,
+  reduce,  // of a slice over the blocks
+  norm,    // agreed by all blocks, and the plan of the step
+  adam,
+  meet_parameters,
+  load,  // parameters into shared memory
+  count
+};
+
+struct FusedArgs {
+  UpdateSpec update;
+  BookView book;  // of the worlds; the seed is the run's
+  std::int32_t num_steps, update_epochs, num_minibatches, minibatch_rows, bootstrap_slots;
+
+  // state of the training, as in a checkpoint
+  std::uint32_t* words;                   // [kWords, num_envs] the worlds' states
+  float* observation;                     // [num_envs, obs_dim] after the last step
+  float *parameters, *moment1, *moment2;  // [num_parameters]
+  Control* control;
+
+  // one rollout; element (t, w) of [num_steps, num_envs] is at t * num_envs + w
+  float* record;              // [num_steps, num_envs, kRecord]: observation, action, log-probability, value, advantage
+  float* reward;              // [num_steps, num_envs]
+  std::uint8_t* ended;        // [num_steps, num_envs] kTerminated and kTruncated bits
+  float* value;               // [num_steps + 1 + bootstrap_slots, num_envs]
+  float* final_observation;   // [bootstrap_slots, num_envs, obs_dim] of truncated episodes
+  std::int32_t* truncations;  // [num_envs] episodes truncated in this rollout
+
+  // exchange between blocks
+  float* partials;             // [slices][partial sums of a parameter][slice] of gradients
+  float* loss_partials;        // [blocks][groups][kLossStride]
+  AdvantageTerms* advantages;  // [minibatches of an iteration][blocks]
+  VarianceTerms* variance;     // [blocks], then their sum
+  float* gradients;            // [num_parameters] of the last minibatch, before clipping
+  unsigned long long* norms;   // [4][kNormWords] squared norms as integers; all zero before a launch
+  std::uint32_t* barrier;      // zero before a launch
+  unsigned long long* phases;  // [FusedPhase::count] clocks of block 0, added up; null: not wanted
+};
+
+}  // namespace hotloop

@@ -1,0 +1,128 @@
+// The fused kernel: one whole PPO iteration, from the worlds' states to the updated parameters. All blocks stay on the
+// card throughout and meet at a few barriers; activations never leave a multiprocessor.
+#pragma once
+#include "train/fused/advantage.h"
+#include "train/fused/minibatch.h"
+#include "train/fused/rollout.h"
+#include "train/fused/update.h"
+
+namespace hotloop {
+
+template <class S>
+template <class Net>
+__device__ void Fused<S>::load_network(int net) {
+  constexpr int kWeightBytes = bytes(Net::kWeights);
+  char* image = memory + (net == 0 ? 0 : kActorBytes);
+  load_layer<Net, 0>(net, reinterpret_cast<T*>(image), reinterpret_cast<float*>(image + kWeightBytes));
+}
+
+template <class S>
+template <class Net, int L>
+__device__ __forceinline__ void Fused<S>::load_layer(int net, T* weights, float* biases) {
+  constexpr int kInputs = Net::width(L), kStride = Net::stride(L), kOutputs = Net::width(L + 1);
+  constexpr int kWeightAt = Net::weight_at(L), kBiasAt = Net::bias_at(L);
+  constexpr bool kIsHead = L == Net::kHidden;
+  const int outputs = kIsHead ? S::outputs(net) : kOutputs;
+  T* to = weights + kWeightAt;
+  const auto place = [&](int row) {
+    return kIsHead ? S::head_weight(net, row) : S::layer_weight(net, L) + row * kInputs;
+  };
+  constexpr bool kDouble = L == 0 && Net::kSplit;  // both parts of the input meet the same weights
+  if constexpr (kInputs % 4 == 0) {
+    constexpr int kQuads = kInputs / 4, kTimes = (kOutputs * kQuads + kThreads - 1) / kThreads;
+    float4 w[kTimes];  // all are under way before the first is stored
+#pragma unroll
+    for (int k = 0; k < kTimes; ++k) {
+      const int i = k * kThreads + threadIdx.x, row = i / kQuads;
+      w[k] =
+          __ldcg(reinterpret_cast<const float4*>(args.parameters + place(row < outputs ? row : 0) + 4 * (i % kQuads)));
+    }
+#pragma unroll
+    for (int k = 0; k < kTimes; ++k) {
+      const int i = k * kThreads + threadIdx.x, row = i / kQuads;
+      T* at = to + row * kStride + 4 * (i % kQuads);
+      if (row >= outputs) continue;
+      put(at, w[k].x, w[k].y), put(at + 2, w[k].z, w[k].w);
+      if constexpr (kDouble) put(at + kInputs, w[k].x, w[k].y), put(at + kInputs + 2, w[k].z, w[k].w);
+    }
+  } else {
+#pragma unroll 4
+    for (int i = threadIdx.x; i < outputs * kInputs; i += kThreads) {
+      const int row = i / kInputs, column = i % kInputs;
+      const float w = __ldcg(args.parameters + place(row) + column);
+      put(to + row * kStride + column, w);
+      if constexpr (kDouble) put(to + row * kStride + kInputs + column, w);
+    }
+  }
+  for (int i = threadIdx.x; i < outputs; i += kThreads)
+    biases[kBiasAt + i] = __ldcg(args.parameters + (kIsHead ? S::head_bias(net, i) : S::layer_bias(net, L) + i));
+  if constexpr (!kIsHead) load_layer<Net, L + 1>(net, weights, biases);
+}
+
+// Brings the block's copies up to date with args.parameters.
+template <class S>
+__device__ void Fused<S>::load_parameters() {
+  load_network<Actor>(0);
+  if constexpr (!S::kShared) load_network<Critic>(1);
+  if constexpr (S::kLogStd >= 0)
+    for (int k = threadIdx.x; k < kActionDim; k += kThreads)
+      shared.log_std[k] = __ldcg(args.parameters + S::kLogStd + k);
+}
+
+// Where a group's memory goes from one network's rows to another's, what the one left lies where the other keeps zeros.
+template <class S>
+__device__ void Fused<S>::clear_activations() {
+  if constexpr (!kSame && !S::kShared) {
+    __syncthreads();
+    uint4* from = fused_memory + (kActorBytes + kCriticBytes) / 16;
+    for (int i = threadIdx.x; i < S::kGroups * kGroupBytes / 16; i += kThreads) from[i] = make_uint4(0, 0, 0, 0);
+  }
+  __syncthreads();
+}
+
+template <class S>
+__device__ void Fused<S>::run() {
+  last_mark = clock64();
+  for (int i = threadIdx.x; i < kSharedBytes / 16; i += kThreads) fused_memory[i] = make_uint4(0, 0, 0, 0);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    shared.control = *args.control;
+    begin_iteration(args.update, shared.control);
+  }
+  load_parameters();
+  __syncthreads();
+  mark(FusedPhase::start);
+  rollout();
+  clear_activations();
+  mark(FusedPhase::rollout);
+  values();
+  clear_activations();
+  mark(FusedPhase::values);
+  advantages();
+  __syncthreads();
+  advantage_sums();
+  mark(FusedPhase::advantages);
+  grid_barrier();
+  advantage_scales();
+  mark(FusedPhase::meet);
+  for (int epoch = 0; epoch < args.update_epochs && shared.control.stop == 0; ++epoch) {
+    if (threadIdx.x == 0)
+      shared.order = IndexPermutation(args.book.seed,
+                                      static_cast<std::uint64_t>(shared.control.iteration * args.update_epochs + epoch),
+                                      static_cast<std::uint32_t>(args.book.num_envs * args.num_steps));
+    __syncthreads();
+    for (int m = 0; m < args.num_minibatches && shared.control.stop == 0; ++m)
+      minibatch(epoch * args.num_minibatches + m);
+  }
+  if (block != 0 || threadIdx.x != 0) return;
+  *args.control = shared.control;
+  VarianceTerms total;
+  for (int b = 0; b < S::kBlocks; ++b) {
+    const double2* from = reinterpret_cast<const double2*>(args.variance + b);
+    const double2 target = __ldcg(from), error = __ldcg(from + 1);
+    total = total + VarianceTerms{target.x, target.y, error.x, error.y};
+  }
+  args.variance[S::kBlocks] = total;
+}
+
+}  // namespace hotloop

@@ -1,0 +1,215 @@
+// One minibatch in a block: its share of the rows through forward, loss and backward, tile by tile, and the partial
+// gradients that the blocks exchange.
+#pragma once
+#include "train/fused/kernel_base.h"
+
+namespace hotloop {
+
+// The loss of this lane's row and its gradient with respect to the head's outputs, times the number of rows.
+template <class S>
+template <class Net>
+__device__ __forceinline__ void Fused<S>::loss(const Pass<Net>& pass, int net, int row, const float (&record)[kRecord],
+                                               float2 scale, float (&lane_sums)[kLaneSums]) const {
+  const LossWeights<float> weights = loss_weights<float>(args.update);
+  float out[Net::kHeadColumns], d[Net::kHeadColumns] = {};
+#pragma unroll
+  for (int k = 0; k < Net::kHeadColumns; ++k) out[k] = pass.out[row * Net::kHeadColumns + k];
+  float* terms = lane_sums + kMostOutputs + kLogStds;
+  if (net == 0) {
+    std::int64_t action[kActionDim];
+    float sample[kActionDim], d_log_std[kActionDim] = {};
+#pragma unroll
+    for (int k = 0; k < kActionDim; ++k)
+      sample[k] = record[kObsDim + k], action[k] = static_cast<std::int64_t>(record[kObsDim + k]);
+    const float advantage = (record[kAdvantageAt] - scale.x) * scale.y;
+    const ActorTerms<float> actor = actor_loss(weights, head_view(), out, shared.log_std, nullptr, action, sample,
+                                               record[kLogProbAt], advantage, 1.0f, d, d_log_std);
+    if constexpr (kLogStds > 0) {
+#pragma unroll
+      for (int k = 0; k < kActionDim; ++k) lane_sums[kMostOutputs + k] += d_log_std[k];
+    }
+    terms[0] += actor.loss, terms[2] += actor.entropy, terms[3] -= actor.log_ratio;
+    terms[4] += actor.ratio - 1.0f - actor.log_ratio, terms[5] += actor.clipped;
+  }
+  if (S::kShared || net == 1) {
+    const float old_value = record[kValueAt];
+    float d_value;
+    terms[1] += critic_loss(weights, out[kValueColumn], old_value, record[kAdvantageAt] + old_value, d_value);
+    d[kValueColumn] = weights.value * d_value;
+  }
+#pragma unroll
+  for (int k = 0; k < Net::kOutputs; ++k) lane_sums[k] += d[k];
+  T* to = pass.template gradient<Net::kHidden + 1>(row);
+#pragma unroll
+  for (int k = 0; k < Net::kHeadColumns; k += 2) put(to + k, d[k], d[k + 1]);
+}
+
+template <class S>
+template <class Net>
+__device__ void Fused<S>::tiles(int net, int index) {
+  const Pass<Net> p = pass<Net>(net);
+  float sums[Net::kSums], lane_sums[kLaneSums];
+#pragma unroll
+  for (int k = 0; k < Net::kSums; ++k) sums[k] = 0.0f;
+#pragma unroll
+  for (int k = 0; k < kLaneSums; ++k) lane_sums[k] = 0.0f;
+  const float2 scale = shared.advantage[index];
+  const int first_position = index % args.num_minibatches * args.minibatch_rows;
+  const int row = group_warp * kWarpRows;
+  for (int tile = block; tile * kTileRows < args.minibatch_rows; tile += S::kBlocks) {
+    const int position = tile * kTileRows + group / kNets * kGroupRows + row + lane;
+    const bool own = lane < kWarpRows, valid = own && position < args.minibatch_rows;
+    float record[kRecord] = {};
+    if (valid) {
+      const std::int64_t i = shared.order.row(static_cast<std::uint32_t>(first_position + position));
+      const float4* from = reinterpret_cast<const float4*>(args.record + i * kRecord);
+#pragma unroll
+      for (int k = 0; k < kRecord; k += 4) {
+        const float4 part = __ldcg(from + k / 4);
+        record[k] = part.x, record[k + 1] = part.y, record[k + 2] = part.z, record[k + 3] = part.w;
+      }
+    }
+    if (own) {
+      float x[kObsDim];
+#pragma unroll
+      for (int k = 0; k < kObsDim; ++k) x[k] = record[k];
+      put_input<Net>(p.template output<0>(row + lane), x);
+    }
+    __syncwarp();
+    p.template forward<S::kRowTiles>(row);
+    if (valid) {
+      loss(p, net, row + lane, record, scale, lane_sums);
+    } else if (own) {
+      T* to = p.template gradient<Net::kHidden + 1>(row + lane);
+#pragma unroll
+      for (int k = 0; k < Net::kHeadColumns; k += 2) put(to + k, 0.0f, 0.0f);
+    }
+    __syncwarp();
+    p.template backward<S::kRowTiles>(row);
+    group_barrier(group);
+    p.gradients(group_warp, sums);
+    group_barrier(group);
+  }
+  const float mean = 1.0f / static_cast<float>(args.minibatch_rows);
+  write_layers<Net, 0>(net, sums, mean);
+  write_lane_sums(net, lane_sums, mean);
+}
+
+// The flat buffer is cut into slices, one a block; a block's partial sums of a slice lie together.
+template <class S>
+__device__ __forceinline__ void Fused<S>::put_partial(int flat, float v) const {
+  const int slice = flat / S::kSlice;
+  __stcg(args.partials + (slice * kPartials + block * kParts + group / kNets) * S::kSlice + flat % S::kSlice, v);
+}
+template <class S>
+__device__ __forceinline__ void Fused<S>::put_partial(int flat, float v0, float v1) const {
+  if constexpr (S::kEvenOffsets) {
+    const int slice = flat / S::kSlice;
+    float* to = args.partials + (slice * kPartials + block * kParts + group / kNets) * S::kSlice + flat % S::kSlice;
+    __stcg(reinterpret_cast<float2*>(to), make_float2(v0, v1));
+  } else {
+    put_partial(flat, v0);
+    put_partial(flat + 1, v1);
+  }
+}
+
+// Where the sums of one unit go: element (m, n) of a matrix in the flat buffer.
+template <class S, class Net, int L>
+struct PutUnit {
+  static constexpr bool kIsHead = L == Net::kHidden;
+  static constexpr int kInputs = Net::width(L), kOutputs = Net::width(L + 1);
+  const Fused<S>& fused;
+  int net, first;
+  float mean;
+  __device__ __forceinline__ void operator()(int m, int n, float v) const {
+    if constexpr (kIsHead) {  // m: input, n: output
+      if (first + m < kInputs && n < S::outputs(net)) fused.put_partial(S::head_weight(net, n) + first + m, v * mean);
+    } else {
+      if (first + m < kOutputs && n < kInputs)
+        fused.put_partial(S::layer_weight(net, L) + (first + m) * kInputs + n, v * mean);
+    }
+  }
+  __device__ __forceinline__ void operator()(int m, int n, float v0, float v1) const {
+    if constexpr (!kIsHead && kInputs % 2 == 0) {
+      if (first + m < kOutputs && n < kInputs)
+        fused.put_partial(S::layer_weight(net, L) + (first + m) * kInputs + n, v0 * mean, v1 * mean);
+    } else {
+      (*this)(m, n, v0);
+      (*this)(m, n + 1, v1);
+    }
+  }
+};
+
+// Writes the means over the minibatch's rows of what this warp has gathered of layer L and those after it.
+template <class S>
+template <class Net, int L>
+__device__ __forceinline__ void Fused<S>::write_layers(int net, const float (&sums)[Net::kSums], float mean) const {
+  using Engine = typename Net::Engine;
+  constexpr int kUnits = Net::units(L), kSumAt = Net::sum_at(L), kNumbers = Net::unit_numbers(L);
+  constexpr int kColumns = Net::columns(L), kOutputs = Net::width(L + 1);
+#pragma unroll
+  for (int u = 0; u < kUnits; ++u) {
+    const PutUnit<S, Net, L> to{*this, net, 16 * (group_warp + 4 * u), mean};
+    const float* acc = sums + kSumAt + u * kNumbers;
+    if constexpr (L == Net::kHidden) {
+      Engine::template each_outer<Net::kHeadColumns>(acc, to);
+    } else {
+      Engine::template each_outer<kColumns>(acc, to);
+      Engine::template each_bias<kColumns>(acc, [&](int m, float v) {
+        if (to.first + m < kOutputs) put_partial(S::layer_bias(net, L) + to.first + m, v * mean);
+      });
+    }
+  }
+  if constexpr (L < Net::kHidden) write_layers<Net, L + 1>(net, sums, mean);
+}
+
+// The sums that lanes have gathered: over the lanes of a warp, then over the group's warps in order.
+template <class S>
+__device__ void Fused<S>::write_lane_sums(int net, const float (&lane_sums)[kLaneSums], float mean) {
+#pragma unroll
+  for (int k = 0; k < kLaneSums; ++k) {
+    const float sum = warp_sum(lane_sums[k]);
+    if (lane == 0) shared.group_sums[group][group_warp][k] = sum;
+  }
+  group_barrier(group);
+  for (int k = threadIdx.x % kGroupThreads; k < kLaneSums; k += kGroupThreads) {
+    const auto& sums = shared.group_sums[group];
+    const float sum = sums[0][k] + sums[1][k] + sums[2][k] + sums[3][k];
+    const int log_std = k - kMostOutputs, term = log_std - kLogStds;
+    if (term >= 0)
+      __stcg(args.loss_partials + (block * S::kGroups + group) * kLossStride + term, sum);
+    else if (log_std >= 0 && net == 0)
+      put_partial(S::kLogStd + log_std, sum * mean);
+    else if (log_std < 0 && k < S::outputs(net))
+      put_partial(S::head_bias(net, k), sum * mean);
+  }
+}
+
+template <class S>
+__device__ void Fused<S>::minibatch(int index) {
+  if constexpr (S::kShared)
+    tiles<Actor>(0, index);
+  else if constexpr (kSame)
+    tiles<Actor>(group % 2, index);
+  else if (group % 2 == 0)
+    tiles<Actor>(0, index);
+  else
+    tiles<Critic>(1, index);
+  mark(FusedPhase::tiles);
+  grid_barrier();
+  mark(FusedPhase::meet_gradients);
+  const double squares = reduce_gradients();
+  mark(FusedPhase::reduce);
+  plan(squares);
+  mark(FusedPhase::norm);
+  step_parameters();
+  mark(FusedPhase::adam);
+  grid_barrier();
+  mark(FusedPhase::meet_parameters);
+  load_parameters();
+  __syncthreads();
+  mark(FusedPhase::load);
+  ++updates;
+}
+
+}  // namespace hotloop

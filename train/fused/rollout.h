@@ -1,0 +1,167 @@
+// The rollout of a block's worlds over all steps, and the values of what they saw. A group steps 16 worlds at a time:
+// its warps share the actor's columns, then a lane for each world samples, steps, resets and writes the record.
+#pragma once
+#include "train/fused/kernel_base.h"
+
+namespace hotloop {
+
+// One world in registers while its rollout lasts.
+template <class S>
+struct RolloutWorld {
+  using Env = typename S::Env;
+  static constexpr int kWords = sizeof(typename Env::State) / 4;
+
+  const FusedArgs& args;
+  std::int64_t w;
+  typename Env::State state;
+  typename Env::Params params{};
+  std::uint64_t step;
+  std::int32_t elapsed, length, stat_length, stat_episodes, first_length, truncations = 0;
+  float episode_return, stat_return, first_return;
+  std::uint32_t stat_nonfinite, stat_overflow;
+  float observation[Env::kObsDim];
+
+  __device__ __forceinline__ RolloutWorld(const FusedArgs& a, std::int64_t world) : args(a), w(world) {
+    const WorldBook& b = args.book.book;
+    step = b.step[w], elapsed = b.elapsed[w], length = b.length[w], episode_return = b.episode_return[w];
+    stat_return = b.stat_return[w], stat_length = b.stat_length[w], stat_episodes = b.stat_episodes[w];
+    first_return = b.first_return[w], first_length = b.first_length[w];
+    stat_nonfinite = b.stat_nonfinite[w], stat_overflow = b.stat_overflow[w];
+#pragma unroll
+    for (int k = 0; k < kWords; ++k)
+      memcpy(reinterpret_cast<char*>(&state) + 4 * k, args.words + k * args.book.num_envs + w, 4);
+#pragma unroll
+    for (int k = 0; k < Env::kObsDim; ++k) observation[k] = args.observation[w * Env::kObsDim + k];
+  }
+
+  __device__ __forceinline__ void save() const {
+    const WorldBook& b = args.book.book;
+    b.step[w] = step, b.elapsed[w] = elapsed, b.length[w] = length, b.episode_return[w] = episode_return;
+    b.stat_return[w] = stat_return, b.stat_length[w] = stat_length, b.stat_episodes[w] = stat_episodes;
+    b.first_return[w] = first_return, b.first_length[w] = first_length;
+    b.stat_nonfinite[w] = stat_nonfinite, b.stat_overflow[w] = stat_overflow;
+#pragma unroll
+    for (int k = 0; k < kWords; ++k)
+      memcpy(args.words + k * args.book.num_envs + w, reinterpret_cast<const char*>(&state) + 4 * k, 4);
+#pragma unroll
+    for (int k = 0; k < Env::kObsDim; ++k) args.observation[w * Env::kObsDim + k] = observation[k];
+    args.truncations[w] = truncations;
+  }
+
+  // As the batch's step: environment, containment of non-finite worlds, time limit, books, automatic reset.
+  __device__ __forceinline__ void advance(std::int64_t t, const typename Env::Action* action) {
+    BookView view = args.book;
+    view.book = {&step,        &elapsed,       &length,       &episode_return, &stat_return,  &first_return,
+                 &stat_length, &stat_episodes, &first_length, &stat_nonfinite, &stat_overflow};
+    const auto world = static_cast<std::uint32_t>(w);
+    Rng rng(view.seed, view.dynamics_stream, world, step);
+    const StepResult<float> result = Env::step(params, state, action, rng);
+    Env::observe(params, state, observation);
+    float poison = result.reward - result.reward;
+#pragma unroll
+    for (int k = 0; k < Env::kObsDim; ++k) poison += observation[k] - observation[k];
+    const std::int32_t finite = poison == 0.0f ? 1 : 0;
+    const float reward = finite != 0 ? result.reward : 0.0f;
+    const std::int32_t ended = view.record(0, reward, result.terminated, finite);
+    const std::int64_t n = args.book.num_envs;
+    args.reward[t * n + w] = reward;
+    args.ended[t * n + w] = static_cast<std::uint8_t>(ended);
+    if (ended == 0) return;
+    if ((ended & kTruncated) != 0) {
+      float* to = args.final_observation + (truncations * n + w) * Env::kObsDim;
+#pragma unroll
+      for (int k = 0; k < Env::kObsDim; ++k) to[k] = is_finite(observation[k]) ? observation[k] : 0.0f;
+      ++truncations;
+    }
+    view.close(0, finite != 0);
+    Rng reset(view.seed, view.reset_stream, world, step);
+    Env::reset(params, state, reset);
+    Env::observe(params, state, observation);
+  }
+};
+
+template <class S>
+__device__ void Fused<S>::rollout() {
+  using World = RolloutWorld<S>;
+  const Pass<Actor> actor = pass<Actor>(0);
+  const std::int64_t n = args.book.num_envs;
+  const std::uint64_t first_step =
+      static_cast<std::uint64_t>(shared.control.iteration) * static_cast<std::uint64_t>(args.num_steps);
+  for (int first = 16 * group; first < S::kBlockEnvs; first += 16 * S::kGroups) {
+    const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + first + lane;
+    const bool steps = group_warp == 0 && lane < 16 && first + lane < S::kBlockEnvs && w < n;
+    World world(args, steps ? w : 0);
+    T* input = actor.template output<0>(lane % 16);
+    if (steps) put_input<Actor>(input, world.observation);
+    for (int t = 0; t < args.num_steps; ++t) {
+      group_barrier(group);
+      actor.forward_together(group, group_warp);
+      if (group_warp != 0) continue;  // to the next barrier
+      actor.template head<1>(0);
+      if (!steps) continue;
+      float head[Actor::kHeadColumns];
+#pragma unroll
+      for (int k = 0; k < Actor::kHeadColumns; ++k) head[k] = actor.out[lane * Actor::kHeadColumns + k];
+      Rng rng(args.book.seed, RngStream::action, static_cast<std::uint32_t>(w), first_step + t);
+      typename Env::Action action[kActionDim];
+      float record[kRecord] = {};
+#pragma unroll
+      for (int k = 0; k < kObsDim; ++k) record[k] = world.observation[k];
+      if constexpr (S::kHead == HeadKind::categorical) {
+        std::int64_t choice[kActionDim];
+        record[kLogProbAt] = draw_categorical(head_view(), head, nullptr, false, rng, choice);
+#pragma unroll
+        for (int k = 0; k < kActionDim; ++k) {
+          action[k] = static_cast<typename Env::Action>(choice[k]);
+          record[kObsDim + k] = static_cast<float>(choice[k]);
+        }
+      } else {
+        float sample[kActionDim], given[kActionDim];
+        record[kLogProbAt] = draw_gaussian(head_view(), head, shared.log_std, false, rng, sample, given);
+#pragma unroll
+        for (int k = 0; k < kActionDim; ++k) action[k] = given[k], record[kObsDim + k] = sample[k];
+      }
+      float4* to = reinterpret_cast<float4*>(args.record + (t * n + w) * kRecord);
+#pragma unroll
+      for (int k = 0; k < kRecord; k += 4)
+        to[k / 4] = make_float4(record[k], record[k + 1], record[k + 2], record[k + 3]);
+      world.advance(t, action);
+      put_input<Actor>(input, world.observation);
+    }
+    if (steps) world.save();
+    group_barrier(group);
+  }
+}
+
+// Values of every observation of the block's worlds: of each step, after the last, and where time limits ended
+// episodes.
+template <class S>
+__device__ void Fused<S>::values() {
+  with_critic([&]<class Net>(const NetPass<Net, S::kActivation, kGroupRows>& critic) {
+    const std::int64_t n = args.book.num_envs;
+    const int rows = S::kBlockEnvs * (args.num_steps + 1 + args.bootstrap_slots);
+    const int row = group_warp * kWarpRows;
+    for (int first = warp * kWarpRows; first < rows; first += kWarps * kWarpRows) {
+      const int q = first + lane, t = q / S::kBlockEnvs;
+      const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + q % S::kBlockEnvs;
+      const int slot = t - args.num_steps - 1;
+      const bool valid = lane < kWarpRows && q < rows && w < n && (slot < 0 || slot < args.truncations[w]);
+      if (!__any_sync(0xffffffffu, valid)) continue;
+      if (valid) {
+        const float* from = t < args.num_steps    ? args.record + (t * n + w) * kRecord
+                            : t == args.num_steps ? args.observation + w * kObsDim
+                                                  : args.final_observation + (slot * n + w) * kObsDim;
+        float x[kObsDim];
+#pragma unroll
+        for (int k = 0; k < kObsDim; ++k) x[k] = from[k];
+        put_input<Net>(critic.template output<0>(row + lane), x);
+      }
+      __syncwarp();
+      critic.template forward<S::kRowTiles>(row);
+      if (valid) args.value[t * n + w] = critic.out[(row + lane) * Net::kHeadColumns + kValueColumn];
+      __syncwarp();
+    }
+  });
+}
+
+}  // namespace hotloop

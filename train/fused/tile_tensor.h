@@ -1,0 +1,147 @@
+// Matrix products of one warp on tensor cores (mma.sync m16n8k16, compute capability 8.0 and later): operands of 16
+// bits in shared memory, fp32 accumulation. See Engine in net_pass.h for what an engine offers.
+#pragma once
+#include <cstdint>
+
+#include "sim/core/hd.h"
+#include "train/fused/number.h"
+
+namespace hotloop {
+
+__device__ __forceinline__ unsigned shared_address(const void* p) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(p));
+}
+
+// Four 8 x 8 tiles of 16-bit numbers; lane i gives the address of row i % 8 of tile i / 8. Register k receives tile k:
+// lane l holds the numbers 2 * (l % 4) and the next of row l / 4, or, transposed, of column l / 4.
+template <bool kTransposed>
+__device__ __forceinline__ void load_tiles(std::uint32_t (&r)[4], unsigned address) {
+  if constexpr (kTransposed)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(address)
+                 : "memory");
+  else
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(address)
+                 : "memory");
+}
+
+// c (16 x 8) += a (16 x 16) * b (16 x 8). Lane l holds of c the columns 2 * (l % 4) and the next of rows l / 4 (c[0],
+// c[1]) and l / 4 + 8 (c[2], c[3]).
+__device__ __forceinline__ void multiply_add(Fp16, float* c, const std::uint32_t (&a)[4], std::uint32_t b0,
+                                             std::uint32_t b1) {
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+__device__ __forceinline__ void multiply_add(Bf16, float* c, const std::uint32_t (&a)[4], std::uint32_t b0,
+                                             std::uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+template <class T>
+struct TensorEngine {
+  static constexpr int kPad = 8;  // of a row in shared memory [numbers]: neighbouring rows start in other banks
+
+  // Rows [0, 16 * R) of a [rows, K] times b [N, K]^T (b [K, N] if kTransposed). For every pair of columns: the sum
+  // begins at f.start(column), f.pack(row, column, v0, v1) makes a result of it, and once all results are made
+  // f.store(row, column, result, v0, v1) keeps it: all of one kind at once, as a store would hold up later loads.
+  template <int R, int K, int N, bool kTransposed, class F>
+  __device__ __forceinline__ static void product(const T* a, int lda, const T* b, int ldb, F f) {
+    const int lane = threadIdx.x % 32;
+    const unsigned a_address = shared_address(a + (lane % 16) * lda + lane / 16 * 8);
+    const int low = lane % 8 + lane / 16 * 8, high = lane / 8 % 2 * 8;
+    const unsigned b_address =
+        kTransposed ? shared_address(b + (lane % 16) * ldb + lane / 16 * 8) : shared_address(b + low * ldb + high);
+    const int row = lane / 4, column = lane % 4 * 2;
+    float c[R][N / 8][4];
+#pragma unroll
+    for (int n = 0; n < N / 8; ++n) {
+      const float2 start = f.start(8 * n + column);
+#pragma unroll
+      for (int r = 0; r < R; ++r) {
+        c[r][n][0] = c[r][n][2] = start.x;
+        c[r][n][1] = c[r][n][3] = start.y;
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < K; k += 16) {
+      std::uint32_t left[R][4];
+#pragma unroll
+      for (int r = 0; r < R; ++r) load_tiles<false>(left[r], a_address + 2 * (16 * r * lda + k));
+#pragma unroll
+      for (int n = 0; n < N; n += 16) {
+        std::uint32_t right[4];
+        load_tiles<kTransposed>(right, b_address + 2 * (kTransposed ? k * ldb + n : n * ldb + k));
+#pragma unroll
+        for (int r = 0; r < R; ++r) {
+          multiply_add(T{}, c[r][n / 8], left[r], right[0], right[1]);
+          multiply_add(T{}, c[r][n / 8 + 1], left[r], right[2], right[3]);
+        }
+      }
+    }
+    decltype(f.pack(0, 0, 0.0f, 0.0f)) result[R][N / 8][2];
+#pragma unroll
+    for (int r = 0; r < R; ++r)
+#pragma unroll
+      for (int n = 0; n < N / 8; ++n)
+#pragma unroll
+        for (int h = 0; h < 2; ++h)
+          result[r][n][h] = f.pack(16 * r + row + 8 * h, 8 * n + column, c[r][n][2 * h], c[r][n][2 * h + 1]);
+#pragma unroll
+    for (int r = 0; r < R; ++r)
+#pragma unroll
+      for (int n = 0; n < N / 8; ++n)
+#pragma unroll
+        for (int h = 0; h < 2; ++h)
+          f.store(16 * r + row + 8 * h, 8 * n + column, result[r][n][h], c[r][n][2 * h], c[r][n][2 * h + 1]);
+  }
+
+  // acc += a^T b over kRows rows, for 16 columns of a and N of b; acc [N / 8][4], and with kBias another 4: the sums of
+  // a's columns.
+  template <int kRows, int N, bool kBias>
+  __device__ __forceinline__ static void outer(float* acc, const T* a, int lda, const T* b, int ldb) {
+    const int lane = threadIdx.x % 32;
+    const unsigned a_address = shared_address(a + (lane % 8 + lane / 16 * 8) * lda + lane / 8 % 2 * 8);
+    const unsigned b_address = shared_address(b + (lane % 16) * ldb + lane / 16 * 8);
+#pragma unroll 2
+    for (int k = 0; k < kRows; k += 16) {
+      std::uint32_t left[4];
+      load_tiles<true>(left, a_address + 2 * k * lda);
+#pragma unroll
+      for (int n = 0; n < N; n += 16) {
+        std::uint32_t right[4];
+        load_tiles<true>(right, b_address + 2 * (k * ldb + n));
+        multiply_add(T{}, acc + n / 8 * 4, left, right[0], right[1]);
+        if (n + 8 < N) multiply_add(T{}, acc + (n / 8 + 1) * 4, left, right[2], right[3]);
+      }
+      if constexpr (kBias) multiply_add(T{}, acc + N / 8 * 4, left, T::kOnes, T::kOnes);
+    }
+  }
+
+  // f(m, n, v0, v1) for every pair of neighbouring columns n of a sum that outer() made.
+  template <int N, class F>
+  __device__ __forceinline__ static void each_outer(const float* acc, F f) {
+    const int lane = threadIdx.x % 32, row = lane / 4, column = lane % 4 * 2;
+#pragma unroll
+    for (int n = 0; n < N / 8; ++n) {
+      f(row, 8 * n + column, acc[4 * n], acc[4 * n + 1]);
+      f(row + 8, 8 * n + column, acc[4 * n + 2], acc[4 * n + 3]);
+    }
+  }
+  // f(m, v) for the bias part.
+  template <int N, class F>
+  __device__ __forceinline__ static void each_bias(const float* acc, F f) {
+    const int lane = threadIdx.x % 32;
+    if (lane % 4 != 0) return;
+    f(lane / 4, acc[N / 8 * 4]);
+    f(lane / 4 + 8, acc[N / 8 * 4 + 2]);
+  }
+};
+
+}  // namespace hotloop

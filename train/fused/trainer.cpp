@@ -1,0 +1,158 @@
+#include "train/fused/trainer.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "sim/core/error.h"
+#include "sim/core/graph.h"
+#include "train/ppo_limits.h"
+
+namespace hotloop {
+namespace {
+
+constexpr int kNormSets = 4, kLossStride = 8;
+
+class CapturedGraph final : public Captured {
+ public:
+  CapturedGraph(const Exec& exec, const std::function<void()>& work) : exec_(exec) {
+    graph_.begin(exec);
+    work();
+    graph_.end();
+  }
+  void replay() override { graph_.replay(exec_); }
+
+ private:
+  Exec exec_;
+  Graph graph_;
+};
+
+}  // namespace
+
+FusedPpoTrainer::FusedPpoTrainer(const TrainConfig& config, const EnvEntry& env, Device device)
+    : Trainer(config, env, device), shape_(fused_shape(config, policy_, fused_limits(device))) {
+  kernel_ = SpecialKernel::get(fused_source(config, env, policy_, shape_), device);
+  try {
+    allocate();
+  } catch (const OutOfMemory& e) {
+    refuse_size(config_, policy_, device, e.what(), static_cast<double>(cuda_device_info(device.index).total_bytes));
+  }
+  batch_->reset(exec_, observation_.data(), nullptr);
+  synchronize(exec_);
+}
+
+FusedPpoTrainer::~FusedPpoTrainer() { drain(); }
+
+std::string FusedPpoTrainer::source() const {
+  return fmt::format("{} worlds x {} steps", config_.num_envs, config_.num_steps);
+}
+
+void FusedPpoTrainer::allocate() {
+  const Device device = exec_.device;
+  const std::int64_t n = config_.num_envs, t = config_.num_steps;
+  const auto floats = [&](std::int64_t count) { return Buffer<float>(device, static_cast<std::size_t>(count)); };
+  allocate_parameters(1);
+  BatchConfig batch;
+  batch.num_envs = n;
+  batch.seed = static_cast<std::uint64_t>(config_.seed);
+  batch.device = device;
+  batch.max_episode_steps = static_cast<int>(config_.max_episode_steps);
+  batch.random_episode_start = config_.random_episode_start;
+  batch.options = config_.env;
+  batch_ = env_.make(batch);
+  episodes_ = Buffer<EpisodeStats>(device, 1);
+  reward_terms_ = Buffer<RewardTermSums>(device, 1);
+  const std::int64_t slots = bootstrap_slots(t, batch_->max_episode_steps());
+  observation_ = floats(n * policy_.obs_dim);
+  record_ = floats(t * n * shape_.record);
+  reward_ = floats(t * n);
+  value_ = floats((t + 1 + slots) * n);
+  final_observation_ = floats(slots * n * policy_.obs_dim);
+  const auto blocks = static_cast<std::size_t>(shape_.blocks);
+  partials_ = floats(static_cast<std::int64_t>(shape_.slice) * shape_.blocks * shape_.partials);
+  loss_partials_ = floats(static_cast<std::int64_t>(shape_.blocks) * shape_.groups * kLossStride);
+  ended_ = Buffer<std::uint8_t>(device, static_cast<std::size_t>(t * n));
+  truncations_ = Buffer<std::int32_t>(device, static_cast<std::size_t>(n));
+  advantages_ = Buffer<AdvantageTerms>(
+      device, blocks * static_cast<std::size_t>(config_.update_epochs * config_.num_minibatches));
+  variance_ = Buffer<VarianceTerms>(device, blocks + 1);
+  exchange_ = Buffer<unsigned long long>(device, kNormSets * kNormWords + 1);
+  phases_ = Buffer<unsigned long long>(device, static_cast<std::size_t>(FusedPhase::count));
+}
+
+FusedArgs FusedPpoTrainer::arguments() const {
+  FusedArgs a = {};
+  a.update = update_;
+  a.book = batch_->book_view();
+  a.num_steps = static_cast<std::int32_t>(config_.num_steps);
+  a.update_epochs = static_cast<std::int32_t>(config_.update_epochs);
+  a.num_minibatches = static_cast<std::int32_t>(config_.num_minibatches);
+  a.minibatch_rows = static_cast<std::int32_t>(minibatch_rows());
+  a.bootstrap_slots = static_cast<std::int32_t>(bootstrap_slots(config_.num_steps, batch_->max_episode_steps()));
+  a.words = batch_->state_words();
+  a.observation = observation_.data();
+  a.parameters = parameters_.data();
+  a.moment1 = adam_->moment1();
+  a.moment2 = adam_->moment2();
+  a.control = control_.data();
+  a.record = record_.data();
+  a.reward = reward_.data();
+  a.ended = ended_.data();
+  a.value = value_.data();
+  a.final_observation = final_observation_.data();
+  a.truncations = truncations_.data();
+  a.partials = partials_.data();
+  a.loss_partials = loss_partials_.data();
+  a.advantages = advantages_.data();
+  a.variance = variance_.data();
+  a.gradients = gradients_.data();
+  a.norms = exchange_.data();
+  a.barrier = reinterpret_cast<std::uint32_t*>(exchange_.data() + kNormSets * kNormWords);
+  a.phases = phases_.data();
+  return a;
+}
+
+std::vector<PhaseShare> FusedPpoTrainer::phases() {
+  constexpr const char* kNames[] = {"start",  "rollout", "values", "advantages",      "meet", "tiles", "meet gradients",
+                                    "reduce", "norm",    "adam",   "meet parameters", "load"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(FusedPhase::count));
+  std::vector<unsigned long long> clocks(phases_.size());
+  copy_async(exec_, clocks.data(), {}, phases_.data(), exec_.device, phases_.bytes());
+  fill_async(exec_, phases_.data(), 0, phases_.bytes());
+  synchronize(exec_);
+  double total = 0;
+  for (const unsigned long long c : clocks) total += static_cast<double>(c);
+  std::vector<PhaseShare> shares;
+  for (std::size_t i = 0; i < clocks.size(); ++i)
+    shares.push_back({kNames[i], total > 0 ? static_cast<double>(clocks[i]) / total : 0.0});
+  return shares;
+}
+
+void FusedPpoTrainer::iteration() {
+  fill_async(exec_, exchange_.data(), 0, exchange_.bytes());
+  kernel_->launch_grid(exec_, {shape_.blocks, 128 * shape_.groups, shape_.shared_bytes, shape_.blocks > 1},
+                       arguments());
+  batch_->collect(exec_, episodes_.data(), reward_terms_.data());
+  MetricsRing::Source source;
+  source.control = control_.data();
+  source.episodes = episodes_.data();
+  source.reward_terms = reward_terms_.data();
+  source.variance = variance_.data() + shape_.blocks;
+  source.samples = static_cast<double>(config_.num_envs * config_.num_steps);
+  source.log_std = policy_.log_std >= 0 ? parameters_.data() + policy_.log_std : nullptr;
+  source.dim = static_cast<int>(policy_.action.dim());
+  ring_.publish(exec_, source);
+}
+
+std::unique_ptr<Captured> FusedPpoTrainer::capture_iteration() {
+  return std::make_unique<CapturedGraph>(exec_, [this] { iteration(); });
+}
+
+std::vector<Trainer::StateTensor> FusedPpoTrainer::state() {
+  std::vector<StateTensor> list = Trainer::state();
+  list.push_back({"env.state", DType::u8, {static_cast<std::int64_t>(batch_->raw_state_bytes())}, batch_->raw_state()});
+  list.push_back({"env.observation", DType::f32, {config_.num_envs, policy_.obs_dim}, observation_.data()});
+  return list;
+}
+
+}  // namespace hotloop
