@@ -56,14 +56,20 @@ class Rng {
     return other;
   }
 
+  // Draws 0 to 3 as a block, and the same draws with that block worked out before.
+  SIM_HD PhiloxBlock first_block() const { return block(0); }
+  SIM_HD Rng with_first_block(const PhiloxBlock& first) const {
+    Rng other(seed_, stream_, world_, step_);
+    other.primed_ = true;
+    unrolled<4>([&](int k) { other.block_.word[k] = first.word[k]; });
+    return other;
+  }
+
   // 32 uniform bits; the k-th call gives draw k.
   SIM_HD std::uint32_t bits() {
-    if (draw_ % 4 == 0) {
-      const PhiloxBlock counter = {{draw_ / 4, world_, static_cast<std::uint32_t>(step_),
-                                    static_cast<std::uint32_t>(step_ >> 32) << 8 | stream_}};
-      const PhiloxBlock block =
-          philox(counter, static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32));
-      unrolled<4>([&](int k) { block_.word[k] = block.word[k]; });  // by words, so that they stay in registers
+    if (draw_ % 4 == 0 && !(primed_ && draw_ == 0)) {
+      const PhiloxBlock next = block(draw_ / 4);
+      unrolled<4>([&](int k) { block_.word[k] = next.word[k]; });  // by words, so that they stay in registers
     }
     return block_.word[draw_++ % 4];
   }
@@ -83,8 +89,15 @@ class Rng {
   }
 
  private:
+  SIM_HD PhiloxBlock block(std::uint32_t index) const {
+    const PhiloxBlock counter = {
+        {index, world_, static_cast<std::uint32_t>(step_), static_cast<std::uint32_t>(step_ >> 32) << 8 | stream_}};
+    return philox(counter, static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32));
+  }
+
   std::uint64_t seed_, step_;
   std::uint32_t stream_, world_, draw_ = 0;
+  bool primed_ = false;
   PhiloxBlock block_ = {};
 };
 

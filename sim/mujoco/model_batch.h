@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/mujoco/load.h"
 #include "sim/core/special_kernel.h"
+#include "sim/mujoco/load.h"
 #include "sim/mujoco/world.h"
 #include "sim/mujoco/world_fields.h"
 

@@ -4,8 +4,8 @@
 #pragma once
 #include <string>
 
-#include "sim/mujoco/model_data.h"
 #include "sim/core/special_kernel.h"
+#include "sim/mujoco/model_data.h"
 #include "sim/mujoco/world.h"
 
 namespace hotloop {

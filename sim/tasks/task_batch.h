@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "sim/core/registry.h"
+#include "sim/core/special_kernel.h"
 #include "sim/core/thread_pool.h"
 #include "sim/mujoco/cpu_step.h"
-#include "sim/core/special_kernel.h"
 #include "sim/mujoco/specialize.h"
 #include "sim/tasks/task_host.h"
 #include "sim/tasks/task_op.h"

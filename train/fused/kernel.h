@@ -8,62 +8,67 @@
 
 namespace hotloop {
 
+// Layer L of network `net` and those after it, then `rest`: what all have to load is under way before the first stores.
 template <class S>
-template <class Net>
-__device__ void Fused<S>::load_network(int net) {
-  constexpr int kWeightBytes = bytes(Net::kWeights);
-  char* image = memory + (net == 0 ? 0 : kActorBytes);
-  load_layer<Net, 0>(net, reinterpret_cast<T*>(image), reinterpret_cast<float*>(image + kWeightBytes));
-}
-
-template <class S>
-template <class Net, int L>
-__device__ __forceinline__ void Fused<S>::load_layer(int net, T* weights, float* biases) {
+template <class Net, int L, class Rest>
+__device__ __forceinline__ void Fused<S>::load_layer(int net, Rest rest) {
   constexpr int kInputs = Net::width(L), kStride = Net::stride(L), kOutputs = Net::width(L + 1);
-  constexpr int kWeightAt = Net::weight_at(L), kBiasAt = Net::bias_at(L);
+  constexpr int kWeightAt = Net::weight_at(L), kBiasAt = Net::bias_at(L), kWeightBytes = bytes(Net::kWeights);
   constexpr bool kIsHead = L == Net::kHidden;
+  constexpr bool kDouble = L == 0 && Net::kSplit;  // both parts of the input meet the same weights
+  constexpr int kQuads = kInputs / 4, kTimes = kInputs % 4 == 0 ? (kOutputs * kQuads + kThreads - 1) / kThreads : 0;
+  constexpr int kBiasTimes = (kOutputs + kThreads - 1) / kThreads;
   const int outputs = kIsHead ? S::outputs(net) : kOutputs;
-  T* to = weights + kWeightAt;
   const auto place = [&](int row) {
     return kIsHead ? S::head_weight(net, row) : S::layer_weight(net, L) + row * kInputs;
   };
-  constexpr bool kDouble = L == 0 && Net::kSplit;  // both parts of the input meet the same weights
-  if constexpr (kInputs % 4 == 0) {
-    constexpr int kQuads = kInputs / 4, kTimes = (kOutputs * kQuads + kThreads - 1) / kThreads;
-    float4 w[kTimes];  // all are under way before the first is stored
+  char* image = memory + (net == 0 ? 0 : kActorBytes);
+  T* to = reinterpret_cast<T*>(image) + kWeightAt;
+  float* biases = reinterpret_cast<float*>(image + kWeightBytes) + kBiasAt;
+  float4 w[kTimes > 0 ? kTimes : 1];
+  float b[kBiasTimes];
 #pragma unroll
-    for (int k = 0; k < kTimes; ++k) {
-      const int i = k * kThreads + threadIdx.x, row = i / kQuads;
-      w[k] =
-          __ldcg(reinterpret_cast<const float4*>(args.parameters + place(row < outputs ? row : 0) + 4 * (i % kQuads)));
-    }
+  for (int k = 0; k < kTimes; ++k) {
+    const int i = k * kThreads + threadIdx.x, row = i / kQuads;
+    w[k] = __ldcg(reinterpret_cast<const float4*>(args.parameters + place(row < outputs ? row : 0) + 4 * (i % kQuads)));
+  }
 #pragma unroll
-    for (int k = 0; k < kTimes; ++k) {
-      const int i = k * kThreads + threadIdx.x, row = i / kQuads;
-      T* at = to + row * kStride + 4 * (i % kQuads);
-      if (row >= outputs) continue;
-      put(at, w[k].x, w[k].y), put(at + 2, w[k].z, w[k].w);
-      if constexpr (kDouble) put(at + kInputs, w[k].x, w[k].y), put(at + kInputs + 2, w[k].z, w[k].w);
-    }
-  } else {
+  for (int k = 0; k < kBiasTimes; ++k) {
+    const int i = k * kThreads + threadIdx.x < outputs ? k * kThreads + threadIdx.x : 0;
+    b[k] = __ldcg(args.parameters + (kIsHead ? S::head_bias(net, i) : S::layer_bias(net, L) + i));
+  }
+  if constexpr (kIsHead)
+    rest();
+  else
+    load_layer<Net, L + 1>(net, rest);
+#pragma unroll
+  for (int k = 0; k < kBiasTimes; ++k)
+    if (k * kThreads + threadIdx.x < outputs) biases[k * kThreads + threadIdx.x] = b[k];
+#pragma unroll
+  for (int k = 0; k < kTimes; ++k) {
+    const int i = k * kThreads + threadIdx.x, row = i / kQuads;
+    T* at = to + row * kStride + 4 * (i % kQuads);
+    if (row >= outputs) continue;
+    put(at, w[k].x, w[k].y), put(at + 2, w[k].z, w[k].w);
+    if constexpr (kDouble) put(at + kInputs, w[k].x, w[k].y), put(at + kInputs + 2, w[k].z, w[k].w);
+  }
+  if constexpr (kTimes == 0) {  // rows that are no multiple of 16 bytes: number by number
 #pragma unroll 4
     for (int i = threadIdx.x; i < outputs * kInputs; i += kThreads) {
       const int row = i / kInputs, column = i % kInputs;
-      const float w = __ldcg(args.parameters + place(row) + column);
-      put(to + row * kStride + column, w);
-      if constexpr (kDouble) put(to + row * kStride + kInputs + column, w);
+      const float x = __ldcg(args.parameters + place(row) + column);
+      put(to + row * kStride + column, x);
+      if constexpr (kDouble) put(to + row * kStride + kInputs + column, x);
     }
   }
-  for (int i = threadIdx.x; i < outputs; i += kThreads)
-    biases[kBiasAt + i] = __ldcg(args.parameters + (kIsHead ? S::head_bias(net, i) : S::layer_bias(net, L) + i));
-  if constexpr (!kIsHead) load_layer<Net, L + 1>(net, weights, biases);
 }
 
 // Brings the block's copies up to date with args.parameters.
 template <class S>
 __device__ void Fused<S>::load_parameters() {
-  load_network<Actor>(0);
-  if constexpr (!S::kShared) load_network<Critic>(1);
+  load_layer<Actor, 0>(0, [&] {
+    if constexpr (!S::kShared) load_layer<Critic, 0>(1, [] {});
+  });
   if constexpr (S::kLogStd >= 0)
     for (int k = threadIdx.x; k < kActionDim; k += kThreads)
       shared.log_std[k] = __ldcg(args.parameters + S::kLogStd + k);
@@ -116,6 +121,8 @@ __device__ void Fused<S>::run() {
   }
   if (block != 0 || threadIdx.x != 0) return;
   *args.control = shared.control;
+  if (args.phases != nullptr)
+    for (int k = 0; k < static_cast<int>(FusedPhase::count); ++k) args.phases[k] += shared.phases[k];
   VarianceTerms total;
   for (int b = 0; b < S::kBlocks; ++b) {
     const double2* from = reinterpret_cast<const double2*>(args.variance + b);

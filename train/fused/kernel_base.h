@@ -43,11 +43,13 @@ struct Fused {
   using T = typename Actor::Number;
   static constexpr bool kSame = std::is_same_v<Actor, Critic>;
   static constexpr int kNets = S::kShared ? 1 : 2;
-  static constexpr int kWarpRows = 16 * S::kRowTiles, kGroupRows = 4 * kWarpRows;
+  static constexpr int kGroupWarps = S::kGroupWarps, kGroupThreads = 32 * kGroupWarps;
+  static constexpr int kWarpRows = 16 * S::kRowTiles, kGroupRows = kGroupWarps * kWarpRows;
   static constexpr int kParts = S::kGroups / kNets;  // groups that share a network's rows
   static constexpr int kTileRows = kParts * kGroupRows;
   static constexpr int kThreads = S::kGroups * kGroupThreads, kWarps = kThreads / 32;
-  static constexpr int kPartials = kParts * S::kBlocks;  // partial gradients of a parameter
+  static constexpr int kTeams = kWarps / 4, kGroupTeams = kGroupWarps / 4;  // a team steps 16 worlds at a time
+  static constexpr int kPartials = kParts * S::kBlocks;                     // partial gradients of a parameter
   static constexpr int kObsDim = Env::kObsDim, kActionDim = Env::kActionDim;
   static constexpr int kRecord = round_up(kObsDim + kActionDim + 3, 4);
   static constexpr int kLogProbAt = kObsDim + kActionDim, kValueAt = kLogProbAt + 1, kAdvantageAt = kLogProbAt + 2;
@@ -63,7 +65,9 @@ struct Fused {
     LossTerms loss;        // sums of this minibatch
     double correction[2];  // 1 - beta^t of Adam's moments
     float4 team_sums[kThreads];
-    float group_sums[S::kGroups][4][kLaneSums];
+    float group_sums[S::kGroups][kGroupWarps][kLaneSums];
+    PhiloxBlock draws[kTeams][16];  // of the next step's actions
+    unsigned long long phases[static_cast<int>(FusedPhase::count)];
     float log_std[kActionDim];
     float step_size, gradient_scale, inverse_sqrt_correction2;
     int apply;
@@ -84,7 +88,7 @@ struct Fused {
       kActorBytes + kCriticBytes + S::kGroups * kGroupBytes + round_up(static_cast<int>(sizeof(Shared)), 16);
 
   template <class Net>
-  using Pass = NetPass<Net, S::kActivation, kGroupRows>;
+  using Pass = NetPass<Net, S::kActivation, kGroupRows, kGroupWarps>;
 
   const FusedArgs& args;
   Shared& shared;
@@ -102,14 +106,16 @@ struct Fused {
         block(blockIdx.x),
         warp(__shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x / 32), 0)),
         lane(threadIdx.x % 32),
-        group(warp / 4),
-        group_warp(warp % 4) {}
+        group(warp / kGroupWarps),
+        group_warp(warp % kGroupWarps) {}
+
+  __device__ __forceinline__ void group_barrier() const { partial_barrier<kGroupThreads>(1 + group); }
 
   // The phase that ends here; block 0 books its clocks.
   __device__ __forceinline__ void mark(FusedPhase phase) {
     if (args.phases == nullptr || block != 0 || threadIdx.x != 0) return;
     const long long now = clock64();
-    args.phases[static_cast<int>(phase)] += static_cast<unsigned long long>(now - last_mark);
+    shared.phases[static_cast<int>(phase)] += static_cast<unsigned long long>(now - last_mark);
     last_mark = now;
   }
 
@@ -180,14 +186,12 @@ struct Fused {
   __device__ __forceinline__ void put_partial(int flat, float v0, float v1) const;
 
  private:
-  template <class Net>
-  __device__ void load_network(int net);
-  template <class Net, int L>
-  __device__ __forceinline__ void load_layer(int net, T* weights, float* biases);
+  template <class Net, int L, class Rest>
+  __device__ __forceinline__ void load_layer(int net, Rest rest);
   template <class Net>
   __device__ void tiles(int net, int index);
   template <class Net, int L>
-  __device__ __forceinline__ void write_layers(int net, const float (&sums)[Net::kSums], float mean) const;
+  __device__ __forceinline__ void write_layers(int net, const float (&sums)[Net::sums(kGroupWarps)], float mean) const;
   __device__ void write_lane_sums(int net, const float (&lane_sums)[kLaneSums], float mean);
   template <class Net>
   __device__ __forceinline__ void loss(const Pass<Net>& pass, int net, int row, const float (&record)[kRecord],
@@ -196,7 +200,12 @@ struct Fused {
   __device__ void sum_losses();
   __device__ double exchange(double squares);
   __device__ void plan(double squares);
-  __device__ void step_parameters();
+  // Adam's state of the four parameters that this thread steps, read before it is needed; of larger slices the first.
+  struct Moments {
+    float4 m, v, w;
+  };
+  __device__ __forceinline__ Moments fetch_moments() const;
+  __device__ void step_parameters(const Moments& first);
 };
 
 }  // namespace hotloop

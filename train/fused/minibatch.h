@@ -48,27 +48,36 @@ template <class S>
 template <class Net>
 __device__ void Fused<S>::tiles(int net, int index) {
   const Pass<Net> p = pass<Net>(net);
-  float sums[Net::kSums], lane_sums[kLaneSums];
+  constexpr int kSums = Net::sums(kGroupWarps);
+  float sums[kSums], lane_sums[kLaneSums];
 #pragma unroll
-  for (int k = 0; k < Net::kSums; ++k) sums[k] = 0.0f;
+  for (int k = 0; k < kSums; ++k) sums[k] = 0.0f;
 #pragma unroll
   for (int k = 0; k < kLaneSums; ++k) lane_sums[k] = 0.0f;
   const float2 scale = shared.advantage[index];
   const int first_position = index % args.num_minibatches * args.minibatch_rows;
   const int row = group_warp * kWarpRows;
-  for (int tile = block; tile * kTileRows < args.minibatch_rows; tile += S::kBlocks) {
-    const int position = tile * kTileRows + group / kNets * kGroupRows + row + lane;
-    const bool own = lane < kWarpRows, valid = own && position < args.minibatch_rows;
-    float record[kRecord] = {};
-    if (valid) {
-      const std::int64_t i = shared.order.row(static_cast<std::uint32_t>(first_position + position));
-      const float4* from = reinterpret_cast<const float4*>(args.record + i * kRecord);
+  const bool own = lane < kWarpRows;
+  const auto position_in = [&](int tile) { return tile * kTileRows + group / kNets * kGroupRows + row + lane; };
+  const auto is_valid = [&](int tile) { return own && position_in(tile) < args.minibatch_rows; };
+  // the records of the tile after this one are under way while this one is worked on
+  float next[kRecord] = {};
+  const auto fetch = [&](int tile) {
+    const std::int64_t i = shared.order.row(static_cast<std::uint32_t>(first_position + position_in(tile)));
+    const float4* from = reinterpret_cast<const float4*>(args.record + i * kRecord);
 #pragma unroll
-      for (int k = 0; k < kRecord; k += 4) {
-        const float4 part = __ldcg(from + k / 4);
-        record[k] = part.x, record[k + 1] = part.y, record[k + 2] = part.z, record[k + 3] = part.w;
-      }
+    for (int k = 0; k < kRecord; k += 4) {
+      const float4 part = __ldcg(from + k / 4);
+      next[k] = part.x, next[k + 1] = part.y, next[k + 2] = part.z, next[k + 3] = part.w;
     }
+  };
+  if (is_valid(block)) fetch(block);
+  for (int tile = block; tile * kTileRows < args.minibatch_rows; tile += S::kBlocks) {
+    const bool valid = is_valid(tile);
+    float record[kRecord];
+#pragma unroll
+    for (int k = 0; k < kRecord; ++k) record[k] = valid ? next[k] : 0.0f;
+    if (is_valid(tile + S::kBlocks)) fetch(tile + S::kBlocks);
     if (own) {
       float x[kObsDim];
 #pragma unroll
@@ -86,9 +95,9 @@ __device__ void Fused<S>::tiles(int net, int index) {
     }
     __syncwarp();
     p.template backward<S::kRowTiles>(row);
-    group_barrier(group);
+    group_barrier();
     p.gradients(group_warp, sums);
-    group_barrier(group);
+    group_barrier();
   }
   const float mean = 1.0f / static_cast<float>(args.minibatch_rows);
   write_layers<Net, 0>(net, sums, mean);
@@ -119,20 +128,20 @@ struct PutUnit {
   static constexpr bool kIsHead = L == Net::kHidden;
   static constexpr int kInputs = Net::width(L), kOutputs = Net::width(L + 1);
   const Fused<S>& fused;
-  int net, first;
+  int net, first, first_column;
   float mean;
   __device__ __forceinline__ void operator()(int m, int n, float v) const {
     if constexpr (kIsHead) {  // m: input, n: output
       if (first + m < kInputs && n < S::outputs(net)) fused.put_partial(S::head_weight(net, n) + first + m, v * mean);
     } else {
-      if (first + m < kOutputs && n < kInputs)
-        fused.put_partial(S::layer_weight(net, L) + (first + m) * kInputs + n, v * mean);
+      if (first + m < kOutputs && first_column + n < kInputs)
+        fused.put_partial(S::layer_weight(net, L) + (first + m) * kInputs + first_column + n, v * mean);
     }
   }
   __device__ __forceinline__ void operator()(int m, int n, float v0, float v1) const {
     if constexpr (!kIsHead && kInputs % 2 == 0) {
-      if (first + m < kOutputs && n < kInputs)
-        fused.put_partial(S::layer_weight(net, L) + (first + m) * kInputs + n, v0 * mean, v1 * mean);
+      if (first + m < kOutputs && first_column + n < kInputs)
+        fused.put_partial(S::layer_weight(net, L) + (first + m) * kInputs + first_column + n, v0 * mean, v1 * mean);
     } else {
       (*this)(m, n, v0);
       (*this)(m, n + 1, v1);
@@ -143,21 +152,24 @@ struct PutUnit {
 // Writes the means over the minibatch's rows of what this warp has gathered of layer L and those after it.
 template <class S>
 template <class Net, int L>
-__device__ __forceinline__ void Fused<S>::write_layers(int net, const float (&sums)[Net::kSums], float mean) const {
+__device__ __forceinline__ void Fused<S>::write_layers(int net, const float (&sums)[Net::sums(kGroupWarps)],
+                                                       float mean) const {
   using Engine = typename Net::Engine;
-  constexpr int kUnits = Net::units(L), kSumAt = Net::sum_at(L), kNumbers = Net::unit_numbers(L);
-  constexpr int kColumns = Net::columns(L), kOutputs = Net::width(L + 1);
+  constexpr int kUnits = Net::units(L), kSumAt = Net::sum_at(L, kGroupWarps);
+  constexpr int kNumbers = Net::unit_numbers(L, kGroupWarps), kShare = Net::share(L, kGroupWarps);
+  constexpr int kOutputs = Net::width(L + 1);
+  const int first_column = Pass<Net>::template first_column<L>(group_warp);
+  if (Pass<Net>::template takes<L>(group_warp)) {
 #pragma unroll
-  for (int u = 0; u < kUnits; ++u) {
-    const PutUnit<S, Net, L> to{*this, net, 16 * (group_warp + 4 * u), mean};
-    const float* acc = sums + kSumAt + u * kNumbers;
-    if constexpr (L == Net::kHidden) {
-      Engine::template each_outer<Net::kHeadColumns>(acc, to);
-    } else {
-      Engine::template each_outer<kColumns>(acc, to);
-      Engine::template each_bias<kColumns>(acc, [&](int m, float v) {
-        if (to.first + m < kOutputs) put_partial(S::layer_bias(net, L) + to.first + m, v * mean);
-      });
+    for (int u = 0; u < kUnits; ++u) {
+      const PutUnit<S, Net, L> to{*this, net, 16 * (group_warp % 4 + 4 * u), first_column, mean};
+      const float* acc = sums + kSumAt + u * kNumbers;
+      Engine::template each_outer<kShare>(acc, to);
+      if constexpr (L < Net::kHidden) {
+        Engine::template each_bias<kShare>(acc, [&](int m, float v) {
+          if (first_column == 0 && to.first + m < kOutputs) put_partial(S::layer_bias(net, L) + to.first + m, v * mean);
+        });
+      }
     }
   }
   if constexpr (L < Net::kHidden) write_layers<Net, L + 1>(net, sums, mean);
@@ -171,10 +183,12 @@ __device__ void Fused<S>::write_lane_sums(int net, const float (&lane_sums)[kLan
     const float sum = warp_sum(lane_sums[k]);
     if (lane == 0) shared.group_sums[group][group_warp][k] = sum;
   }
-  group_barrier(group);
+  group_barrier();
   for (int k = threadIdx.x % kGroupThreads; k < kLaneSums; k += kGroupThreads) {
     const auto& sums = shared.group_sums[group];
-    const float sum = sums[0][k] + sums[1][k] + sums[2][k] + sums[3][k];
+    float sum = sums[0][k];
+#pragma unroll
+    for (int i = 1; i < kGroupWarps; ++i) sum += sums[i][k];
     const int log_std = k - kMostOutputs, term = log_std - kLogStds;
     if (term >= 0)
       __stcg(args.loss_partials + (block * S::kGroups + group) * kLossStride + term, sum);
@@ -198,11 +212,12 @@ __device__ void Fused<S>::minibatch(int index) {
   mark(FusedPhase::tiles);
   grid_barrier();
   mark(FusedPhase::meet_gradients);
+  Moments moments = fetch_moments();
   const double squares = reduce_gradients();
   mark(FusedPhase::reduce);
   plan(squares);
   mark(FusedPhase::norm);
-  step_parameters();
+  step_parameters(moments);
   mark(FusedPhase::adam);
   grid_barrier();
   mark(FusedPhase::meet_parameters);

@@ -1,22 +1,21 @@
-// Forward, backward and parameter gradients of one network over a group's rows in shared memory. A group is four warps;
-// each passes its own rows through all layers without waiting for the others, who meet only for the gradients of
-// parameters, of which each gathers a quarter.
+// Forward, backward and parameter gradients of one network over a group's rows in shared memory. A group is four or
+// eight warps; each passes its own rows through all layers without waiting for the others, who meet only for the
+// gradients of parameters, of which each gathers a part.
 #pragma once
 #include "train/fused/activate.h"
 #include "train/fused/net_shape.h"
 
 namespace hotloop {
 
-inline constexpr int kGroupThreads = 128;
-
-// The four warps of a group wait for each other. Barrier 0 is the block's.
-__device__ __forceinline__ void group_barrier(int group) {
+// kThreads threads (whole warps) wait for each other. Barrier 0 is the block's.
+template <int kThreads>
+__device__ __forceinline__ void partial_barrier(int id) {
   __syncwarp();
-  asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "n"(kGroupThreads) : "memory");
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(kThreads) : "memory");
 }
 
-// kRows: of the group.
-template <class Net, Activation kActivation, int kRows>
+// kRows, kWarps: of the group.
+template <class Net, Activation kActivation, int kRows, int kWarps>
 struct NetPass {
   using T = typename Net::Number;
   using Engine = typename Net::Engine;
@@ -143,15 +142,15 @@ struct NetPass {
     }
   }
 
-  // The same for 16 rows from 0 by the whole group, each warp taking every fourth unit of 16 columns; ends before the
-  // head.
+  // The same for 16 rows from `row` by a team of four warps, each taking every fourth unit of 16 columns; ends before
+  // the head. barrier: the team's.
   template <int L = 0>
-  __device__ __forceinline__ void forward_together(int group, int warp) const {
+  __device__ __forceinline__ void forward_together(int row, int barrier, int warp) const {
     if constexpr (L < kHidden) {
       constexpr int kUnits = Net::pad(L + 1) / 16;
-      for (int unit = warp; unit < kUnits; unit += 4) hidden_columns<L, 1, 16>(0, 16 * unit);
-      group_barrier(group);
-      forward_together<L + 1>(group, warp);
+      for (int unit = warp; unit < kUnits; unit += 4) hidden_columns<L, 1, 16>(row, 16 * unit);
+      partial_barrier<128>(barrier);
+      forward_together<L + 1>(row, barrier, warp);
     }
   }
 
@@ -176,27 +175,41 @@ struct NetPass {
 
   // Adds this warp's share of the parameters' gradients over the group's rows.
   template <int L = 0>
-  __device__ __forceinline__ void gradients(int warp, float (&sums)[Net::kSums]) const {
+  __device__ __forceinline__ void gradients(int warp, float (&sums)[Net::sums(kWarps)]) const {
     if constexpr (L <= kHidden) {
       constexpr bool kIsHead = L == kHidden;
-      constexpr int kUnits = Net::units(L), kFrom = Net::pad(kIsHead ? L : L + 1), kSumAt = Net::sum_at(L);
-      constexpr int kNumbers = Net::unit_numbers(L), kColumns = Net::columns(L);
+      constexpr int kUnits = Net::units(L), kFrom = Net::pad(kIsHead ? L : L + 1), kSumAt = Net::sum_at(L, kWarps);
+      constexpr int kNumbers = Net::unit_numbers(L, kWarps), kShare = Net::share(L, kWarps);
       constexpr int kStride = Net::stride(L), kNext = Net::stride(L + 1);
+      if (takes<L>(warp)) {
 #pragma unroll
-      for (int u = 0; u < kUnits; ++u) {
-        const int first = 16 * (warp + 4 * u);
-        if (first < kFrom) {
-          float* acc = sums + kSumAt + u * kNumbers;
-          if constexpr (kIsHead)
-            Engine::template outer<kRows, Net::kHeadColumns, false>(acc, output<L>(0) + first, kStride,
-                                                                    gradient<L + 1>(0), kNext);
-          else
-            Engine::template outer<kRows, kColumns, true>(acc, gradient<L + 1>(0) + first, kNext, output<L>(0),
-                                                          kStride);
+        for (int u = 0; u < kUnits; ++u) {
+          const int first = 16 * (warp % 4 + 4 * u);
+          if (first < kFrom) {
+            float* acc = sums + kSumAt + u * kNumbers;
+            if constexpr (kIsHead)
+              Engine::template outer<kRows, kShare, false>(acc, output<L>(0) + first, kStride, gradient<L + 1>(0),
+                                                           kNext);
+            else
+              Engine::template outer<kRows, kShare, true>(acc, gradient<L + 1>(0) + first, kNext,
+                                                          output<L>(0) + first_column<L>(warp), kStride);
+          }
         }
       }
       gradients<L + 1>(warp, sums);
     }
+  }
+  // Whether a warp of the group has a part in layer L's gradients, and from which column.
+  template <int L>
+  __device__ __forceinline__ static bool takes(int warp) {
+    constexpr bool kHalved = Net::halved(L, kWarps);
+    return kWarps == 4 || kHalved || (warp < 4) == (L != kHidden);
+  }
+  template <int L>
+  __device__ __forceinline__ static int first_column(int warp) {
+    constexpr int kShare = Net::share(L, kWarps);
+    constexpr bool kHalved = Net::halved(L, kWarps);
+    return kHalved ? warp / 4 * kShare : 0;
   }
 };
 

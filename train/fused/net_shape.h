@@ -60,17 +60,23 @@ struct NetShape {
   }
   static constexpr int activations(int rows) { return gradient_at(kHidden + 2, rows); }
 
-  // ---- gradients of the parameters that one warp of four gathers in registers. Hidden layer l: units of 16 outputs by
-  // columns(l) inputs, and biases; the head: units of 16 inputs by kHeadColumns outputs.
-  static constexpr int columns(int l) { return round_up(width(l), 8); }
+  // ---- gradients of the parameters that one warp of a group gathers in registers. Hidden layer l: units of 16 outputs
+  // by columns(l) inputs, and biases; the head: units of 16 inputs by kHeadColumns outputs. Four warps share a layer's
+  // units; of a group of eight each four take half of the columns, where they divide, or, of the smaller layers, the
+  // first four the hidden layers' and the others the head's.
+  static constexpr int columns(int l) { return l == kHidden ? kHeadColumns : round_up(width(l), 8); }
+  static constexpr bool halved(int l, int warps) { return warps == 8 && l != kHidden && columns(l) % 32 == 0; }
+  static constexpr int share(int l, int warps) { return halved(l, warps) ? columns(l) / 2 : columns(l); }
   static constexpr int units(int l) { return (pad(l == kHidden ? l : l + 1) / 16 + 3) / 4; }
-  static constexpr int unit_numbers(int l) { return l == kHidden ? kHeadColumns / 2 : columns(l) / 2 + 4; }
-  static constexpr int sum_at(int l) {
+  static constexpr int unit_numbers(int l, int warps) {
+    return l == kHidden ? share(l, warps) / 2 : share(l, warps) / 2 + 4;
+  }
+  static constexpr int sum_at(int l, int warps) {
     int at = 0;
-    for (int k = 0; k < l; ++k) at += units(k) * unit_numbers(k);
+    for (int k = 0; k < l; ++k) at += units(k) * unit_numbers(k, warps);
     return at;
   }
-  static constexpr int kSums = sum_at(kHidden + 1);
+  static constexpr int sums(int warps) { return sum_at(kHidden + 1, warps); }
 };
 
 }  // namespace hotloop

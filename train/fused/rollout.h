@@ -1,5 +1,6 @@
-// The rollout of a block's worlds over all steps, and the values of what they saw. A group steps 16 worlds at a time:
-// its warps share the actor's columns, then a lane for each world samples, steps, resets and writes the record.
+// The rollout of a block's worlds over all steps, and the values of what they saw. A team of four warps steps 16 worlds
+// at a time: its warps share the actor's columns, then a lane for each world samples, steps, resets and writes the
+// record, while another warp works out the next step's random numbers.
 #pragma once
 #include "train/fused/kernel_base.h"
 
@@ -87,22 +88,30 @@ __device__ void Fused<S>::rollout() {
   const std::int64_t n = args.book.num_envs;
   const std::uint64_t first_step =
       static_cast<std::uint64_t>(shared.control.iteration) * static_cast<std::uint64_t>(args.num_steps);
-  for (int first = 16 * group; first < S::kBlockEnvs; first += 16 * S::kGroups) {
-    const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + first + lane;
-    const bool steps = group_warp == 0 && lane < 16 && first + lane < S::kBlockEnvs && w < n;
+  const int team = warp / 4, team_warp = warp % 4, row = 16 * (team % kGroupTeams), barrier = 1 + S::kGroups + team;
+  for (int first = 16 * team; first < S::kBlockEnvs; first += 16 * kTeams) {
+    const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + first + lane % 16;
+    const bool here = lane < 16 && first + lane < S::kBlockEnvs && w < n, steps = team_warp == 0 && here;
     World world(args, steps ? w : 0);
-    T* input = actor.template output<0>(lane % 16);
+    T* input = actor.template output<0>(row + lane % 16);
     if (steps) put_input<Actor>(input, world.observation);
+    const auto rng_of = [&](int t) {
+      return Rng(args.book.seed, RngStream::action, static_cast<std::uint32_t>(w), first_step + t);
+    };
+    if (team_warp == 1 && here) shared.draws[team][lane] = rng_of(0).first_block();
     for (int t = 0; t < args.num_steps; ++t) {
-      group_barrier(group);
-      actor.forward_together(group, group_warp);
-      if (group_warp != 0) continue;  // to the next barrier
-      actor.template head<1>(0);
+      partial_barrier<128>(barrier);
+      PhiloxBlock drawn;
+      if (steps) drawn = shared.draws[team][lane];
+      actor.forward_together(row, barrier, team_warp);
+      if (team_warp == 1 && here) shared.draws[team][lane] = rng_of(t + 1).first_block();
+      if (team_warp != 0) continue;  // to the next barrier
+      actor.template head<1>(row);
       if (!steps) continue;
       float head[Actor::kHeadColumns];
 #pragma unroll
-      for (int k = 0; k < Actor::kHeadColumns; ++k) head[k] = actor.out[lane * Actor::kHeadColumns + k];
-      Rng rng(args.book.seed, RngStream::action, static_cast<std::uint32_t>(w), first_step + t);
+      for (int k = 0; k < Actor::kHeadColumns; ++k) head[k] = actor.out[(row + lane) * Actor::kHeadColumns + k];
+      Rng rng = rng_of(t).with_first_block(drawn);
       typename Env::Action action[kActionDim];
       float record[kRecord] = {};
 #pragma unroll
@@ -129,7 +138,7 @@ __device__ void Fused<S>::rollout() {
       put_input<Actor>(input, world.observation);
     }
     if (steps) world.save();
-    group_barrier(group);
+    partial_barrier<128>(barrier);
   }
 }
 
@@ -137,7 +146,7 @@ __device__ void Fused<S>::rollout() {
 // episodes.
 template <class S>
 __device__ void Fused<S>::values() {
-  with_critic([&]<class Net>(const NetPass<Net, S::kActivation, kGroupRows>& critic) {
+  with_critic([&]<class Net>(const NetPass<Net, S::kActivation, kGroupRows, kGroupWarps>& critic) {
     const std::int64_t n = args.book.num_envs;
     const int rows = S::kBlockEnvs * (args.num_steps + 1 + args.bootstrap_slots);
     const int row = group_warp * kWarpRows;

@@ -16,9 +16,9 @@ const std::vector<EmbeddedSource>& fused_sources();  // written by cmake/EmbedSo
 
 namespace {
 
-constexpr int kGroupWarps = 4, kLossTerms = 6, kMostMinibatches = 1024;
-// Partial gradients that one thread can hold in registers beside a tile's sums.
-constexpr int kMostSums = 120;
+constexpr int kGroups = 2, kLossTerms = 6, kMostMinibatches = 1024;
+// Partial gradients that one thread can hold in registers beside a tile's sums: of a block of 256 threads, and of 512.
+constexpr int kMostSums = 120, kMostSumsOfMany = 48;
 constexpr int kMostOutputs = 32, kMostRecord = 64;
 
 int round_up(int n, int unit) { return (n + unit - 1) / unit * unit; }
@@ -44,11 +44,14 @@ struct NetSizes {
     for (int l = 1; l <= hidden(); ++l) numbers += 2 * rows * stride(l);
     return round_up(numbers * number_bytes, 16) + round_up(4 * rows * head_columns(), 16);
   }
-  int sums() const {
+  // Gradients that one warp of a group gathers.
+  int sums(int group_warps) const {
     int total = 0;
     for (int l = 0; l <= hidden(); ++l) {
-      const int units = (pad(l == hidden() ? l : l + 1) / 16 + 3) / 4;
-      total += units * (l == hidden() ? head_columns() / 2 : round_up(width(l), 8) / 2 + 4);
+      const bool head = l == hidden();
+      const int units = (pad(head ? l : l + 1) / 16 + 3) / 4, columns = head ? head_columns() : round_up(width(l), 8);
+      const bool halved = group_warps == 8 && !head && columns % 32 == 0;
+      total += units * ((halved ? columns / 2 : columns) / 2 + (head ? 0 : 4));
     }
     return total;
   }
@@ -89,35 +92,41 @@ int lane_sums(const Nets& n, const PolicySpec& policy) {
   return outputs + (policy.log_std >= 0 ? static_cast<int>(policy.action.dim()) : 0) + kLossTerms;
 }
 
-// An upper bound of Fused<S>::Shared: the kernel's own count must not exceed it.
-int shared_struct_bytes(const Nets& n, const PolicySpec& policy, int groups, int minibatches) {
-  return 512 + kGroupWarps * groups * (8 * 8 + 32 * 16) + groups * kGroupWarps * lane_sums(n, policy) * 4 +
-         static_cast<int>(policy.action.dim()) * 4 + minibatches * 8;
-}
-
-std::size_t shared_bytes(const Nets& n, const PolicySpec& policy, int groups, int row_tiles, int minibatches) {
-  const int rows = kGroupWarps * 16 * row_tiles;
-  const int images = n.actor.image_bytes() + (n.shared ? 0 : n.critic.image_bytes());
-  const int group = std::max(n.actor.group_bytes(rows), n.critic.group_bytes(rows));
-  return static_cast<std::size_t>(images + groups * group +
-                                  round_up(shared_struct_bytes(n, policy, groups, minibatches), 16));
-}
+// How the warps of a block share a network's rows.
+struct Division {
+  int group_warps, row_tiles;
+  int warps() const { return kGroups * group_warps; }
+  int group_rows() const { return 16 * group_warps * row_tiles; }
+};
 
 int minibatches(const TrainConfig& c) { return static_cast<int>(c.update_epochs * c.num_minibatches); }
 
-// The largest tile that fits: rows that pass together share what is loaded of the weights.
-std::optional<int> row_tiles(const TrainConfig& config, const PolicySpec& policy, const FusedLimits& limits,
-                             int groups) {
+// At least Fused<S>::kSharedBytes, which is asserted where the kernel is compiled.
+std::size_t shared_bytes(const Nets& n, const PolicySpec& policy, const Division& d, int minibatches) {
+  const int images = n.actor.image_bytes() + (n.shared ? 0 : n.critic.image_bytes());
+  const int group = std::max(n.actor.group_bytes(d.group_rows()), n.critic.group_bytes(d.group_rows()));
+  const int others = 768 + d.warps() * (8 * 8 + 32 * 16 + 4 * 16 + 4 * lane_sums(n, policy)) +
+                     static_cast<int>(policy.action.dim()) * 4 + minibatches * 8;
+  return static_cast<std::size_t>(images + kGroups * group + round_up(others, 16));
+}
+
+// The division that the card has room for, the fastest first: with numbers of 16 bits many warps hide each other's
+// waiting; fewer have more registers each.
+std::optional<Division> divide(const TrainConfig& config, const PolicySpec& policy, const FusedLimits& limits) {
   const Nets n = nets(config, policy);
-  for (const int tiles : {2, 1}) {
-    if (std::getenv("HR") && tiles > std::atoi(std::getenv("HR"))) continue;
-    if (tiles == 2 && number_bytes(config.precision) == 4) continue;  // fp32: four rows a lane fill the registers
-    if (shared_bytes(n, policy, groups, tiles, minibatches(config)) <= limits.shared_bytes) return tiles;
+  const bool wide = number_bytes(config.precision) == 4;
+  const std::int64_t rows = config.num_envs * config.num_steps / config.num_minibatches;
+  for (const Division d : {Division{8, 1}, Division{4, 2}, Division{4, 1}}) {
+    if (const char* only = std::getenv("HD"); only != nullptr && std::atoi(only) != 10 * d.group_warps + d.row_tiles)
+      continue;
+    const int sums = std::max(n.actor.sums(d.group_warps), n.critic.sums(d.group_warps));
+    if (wide && d.group_rows() > 64) continue;  // fp32: a tile of four rows a lane fills the registers
+    if (sums > (d.group_warps == 8 ? kMostSumsOfMany : kMostSums)) continue;
+    if (rows <= 64 && d.group_rows() > 64) continue;  // rows that are not there
+    if (shared_bytes(n, policy, d, minibatches(config)) <= limits.shared_bytes) return d;
   }
   return std::nullopt;
 }
-
-const int kGroups = std::getenv("HG") ? std::atoi(std::getenv("HG")) : 2;
 
 }  // namespace
 
@@ -150,8 +159,8 @@ std::string why_not_fused(const TrainConfig& config, const EnvEntry& env, const 
   const int record = static_cast<int>(policy.obs_dim + policy.action.dim()) + 3;
   if (n.actor.widths.back() > kMostOutputs || record > kMostRecord)
     return fmt::format("{} numbers an observation and {} outputs of the policy", policy.obs_dim, n.actor.widths.back());
-  if (std::max(n.actor.sums(), n.critic.sums()) > kMostSums) return hidden_sizes() + ": too wide for its registers";
-  if (!row_tiles(config, policy, limits, kGroups))
+  if (std::max(n.actor.sums(4), n.critic.sums(4)) > kMostSums) return hidden_sizes() + ": too wide for its registers";
+  if (!divide(config, policy, limits))
     return hidden_sizes() +
            fmt::format(": more than the {} bytes of shared memory that a block has", limits.shared_bytes);
   return {};
@@ -159,10 +168,12 @@ std::string why_not_fused(const TrainConfig& config, const EnvEntry& env, const 
 
 FusedShape fused_shape(const TrainConfig& config, const PolicySpec& policy, const FusedLimits& limits) {
   const Nets n = nets(config, policy);
+  const Division d = *divide(config, policy, limits);
   FusedShape s;
-  s.groups = kGroups;
-  s.row_tiles = *row_tiles(config, policy, limits, s.groups);
-  const int parts = n.shared ? s.groups : s.groups / 2, tile_rows = parts * kGroupWarps * 16 * s.row_tiles;
+  s.group_warps = d.group_warps;
+  s.row_tiles = d.row_tiles;
+  s.threads = 32 * d.warps();
+  const int parts = n.shared ? kGroups : kGroups / 2, tile_rows = parts * d.group_rows();
   const auto ceil_div = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   // as few blocks as pass a minibatch in as many rounds as all multiprocessors would, none idle in the last
   const std::int64_t tiles = ceil_div(config.num_envs * config.num_steps / config.num_minibatches, tile_rows);
@@ -172,7 +183,8 @@ FusedShape fused_shape(const TrainConfig& config, const PolicySpec& policy, cons
   s.slice = round_up(static_cast<int>(ceil_div(policy.num_parameters, s.blocks)), 4);
   s.partials = parts * s.blocks;
   s.record = round_up(static_cast<int>(policy.obs_dim + policy.action.dim()) + 3, 4);
-  s.shared_bytes = shared_bytes(n, policy, s.groups, s.row_tiles, minibatches(config));
+  s.loss_rows = kGroups * s.blocks;
+  s.shared_bytes = shared_bytes(n, policy, d, minibatches(config));
   return s;
 }
 
@@ -253,6 +265,7 @@ namespace hotloop {{
   static constexpr HeadKind kHead = static_cast<HeadKind>({head});
   static constexpr int kHeadDim = {head_dim}, kActionDim = {action_dim}, kParameters = {parameters};
   static constexpr int kLogStd = {log_std}, kBlocks = {blocks}, kBlockEnvs = {block_envs}, kGroups = {groups};
+  static constexpr int kGroupWarps = {group_warps};
   static constexpr int kRowTiles = {row_tiles}, kSlice = {slice}, kMinibatches = {minibatches};
   static const std::int32_t* nvec() {{ return k_nvec; }}
   static const float* low() {{ return k_low; }}
@@ -292,11 +305,11 @@ SpecialKernelSource fused_source(const TrainConfig& config, const EnvEntry& env,
                             fmt::arg("head_dim", policy.head_dim()), fmt::arg("action_dim", policy.action.dim()),
                             fmt::arg("parameters", policy.num_parameters), fmt::arg("log_std", policy.log_std),
                             fmt::arg("blocks", shape.blocks), fmt::arg("block_envs", shape.block_envs),
-                            fmt::arg("groups", shape.groups), fmt::arg("row_tiles", shape.row_tiles),
-                            fmt::arg("slice", shape.slice), fmt::arg("minibatches", minibatches(config)),
-                            fmt::arg("offsets", offsets(policy)), fmt::arg("shared_bytes", shape.shared_bytes),
-                            fmt::arg("record", shape.record), fmt::arg("partials", shape.partials),
-                            fmt::arg("threads", 128 * shape.groups));
+                            fmt::arg("groups", kGroups), fmt::arg("group_warps", shape.group_warps),
+                            fmt::arg("row_tiles", shape.row_tiles), fmt::arg("slice", shape.slice),
+                            fmt::arg("minibatches", minibatches(config)), fmt::arg("offsets", offsets(policy)),
+                            fmt::arg("shared_bytes", shape.shared_bytes), fmt::arg("record", shape.record),
+                            fmt::arg("partials", shape.partials), fmt::arg("threads", shape.threads));
   return source;
 }
 

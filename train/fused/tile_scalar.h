@@ -126,7 +126,8 @@ struct ScalarEngine {
     const float* left = a + row * lda;
     float c[kRows][kColumns];
     begin(c, column, f);
-#pragma unroll 2
+    constexpr int kAtOnce = kColumns <= 2 ? 8 : 2;  // few columns: the loads of several rounds are under way at once
+#pragma unroll kAtOnce
     for (int k = 0; k < K; k += 4) {
       float4 x[kRows];
 #pragma unroll

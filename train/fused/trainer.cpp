@@ -70,7 +70,7 @@ void FusedPpoTrainer::allocate() {
   final_observation_ = floats(slots * n * policy_.obs_dim);
   const auto blocks = static_cast<std::size_t>(shape_.blocks);
   partials_ = floats(static_cast<std::int64_t>(shape_.slice) * shape_.blocks * shape_.partials);
-  loss_partials_ = floats(static_cast<std::int64_t>(shape_.blocks) * shape_.groups * kLossStride);
+  loss_partials_ = floats(static_cast<std::int64_t>(shape_.loss_rows) * kLossStride);
   ended_ = Buffer<std::uint8_t>(device, static_cast<std::size_t>(t * n));
   truncations_ = Buffer<std::int32_t>(device, static_cast<std::size_t>(n));
   advantages_ = Buffer<AdvantageTerms>(
@@ -130,8 +130,7 @@ std::vector<PhaseShare> FusedPpoTrainer::phases() {
 
 void FusedPpoTrainer::iteration() {
   fill_async(exec_, exchange_.data(), 0, exchange_.bytes());
-  kernel_->launch_grid(exec_, {shape_.blocks, 128 * shape_.groups, shape_.shared_bytes, shape_.blocks > 1},
-                       arguments());
+  kernel_->launch_grid(exec_, {shape_.blocks, shape_.threads, shape_.shared_bytes, shape_.blocks > 1}, arguments());
   batch_->collect(exec_, episodes_.data(), reward_terms_.data());
   MetricsRing::Source source;
   source.control = control_.data();

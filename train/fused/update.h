@@ -145,7 +145,15 @@ __device__ void Fused<S>::plan(double squares) {
 }
 
 template <class S>
-__device__ void Fused<S>::step_parameters() {
+__device__ __forceinline__ typename Fused<S>::Moments Fused<S>::fetch_moments() const {
+  const int flat = block * S::kSlice + 4 * threadIdx.x;
+  if (4 * threadIdx.x >= S::kSlice || flat >= S::kParameters) return {};
+  return {*reinterpret_cast<const float4*>(args.moment1 + flat), *reinterpret_cast<const float4*>(args.moment2 + flat),
+          __ldcg(reinterpret_cast<const float4*>(args.parameters + flat))};
+}
+
+template <class S>
+__device__ void Fused<S>::step_parameters(const Moments& first) {
   if (shared.apply == 0) return;
   const auto beta1 = static_cast<float>(args.update.adam_beta1), beta2 = static_cast<float>(args.update.adam_beta2);
   const auto eps = static_cast<float>(args.update.adam_eps);
@@ -157,19 +165,25 @@ __device__ void Fused<S>::step_parameters() {
     v = beta2 * v + (1.0f - beta2) * g * g;
     w -= step_size * m / (sqrtf(v) * correction + eps);
   };
-  constexpr int kAtOnce = S::kSlice > 4 * kThreads ? 3 : 1;
-#pragma unroll kAtOnce
+  Moments now = first;
+#pragma unroll 1
   for (int quad = threadIdx.x; 4 * quad < S::kSlice; quad += kThreads) {
     const int flat = block * S::kSlice + 4 * quad;
     if (flat >= S::kParameters) break;  // a multiple of four, as slices are
     const float4 g = *reinterpret_cast<const float4*>(args.gradients + flat);
-    float4 m = *reinterpret_cast<const float4*>(args.moment1 + flat);
-    float4 v = *reinterpret_cast<const float4*>(args.moment2 + flat);
-    float4 w = __ldcg(reinterpret_cast<const float4*>(args.parameters + flat));
-    step(g.x, m.x, v.x, w.x), step(g.y, m.y, v.y, w.y), step(g.z, m.z, v.z, w.z), step(g.w, m.w, v.w, w.w);
-    *reinterpret_cast<float4*>(args.moment1 + flat) = m;
-    *reinterpret_cast<float4*>(args.moment2 + flat) = v;
-    __stcg(reinterpret_cast<float4*>(args.parameters + flat), w);
+    Moments next = now;
+    if (4 * (quad + kThreads) < S::kSlice && flat + 4 * kThreads < S::kParameters) {
+      const int later = flat + 4 * kThreads;
+      next = {*reinterpret_cast<const float4*>(args.moment1 + later),
+              *reinterpret_cast<const float4*>(args.moment2 + later),
+              __ldcg(reinterpret_cast<const float4*>(args.parameters + later))};
+    }
+    step(g.x, now.m.x, now.v.x, now.w.x), step(g.y, now.m.y, now.v.y, now.w.y);
+    step(g.z, now.m.z, now.v.z, now.w.z), step(g.w, now.m.w, now.v.w, now.w.w);
+    *reinterpret_cast<float4*>(args.moment1 + flat) = now.m;
+    *reinterpret_cast<float4*>(args.moment2 + flat) = now.v;
+    __stcg(reinterpret_cast<float4*>(args.parameters + flat), now.w);
+    now = next;
   }
 }
 
