@@ -71,6 +71,7 @@ __device__ void Fused<S>::advantage_sums() {
                                  static_cast<std::uint32_t>(n * args.num_steps));
     for (int bin = 0; bin < args.num_minibatches; bin += kBins) {
       AdvantageTerms sums[kBins];
+#pragma unroll 4
       for (int q = threadIdx.x; q < rows; q += kThreads) {
         const int t = q / S::kBlockEnvs;
         const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + q % S::kBlockEnvs;

@@ -48,8 +48,9 @@ struct Fused {
   static constexpr int kParts = S::kGroups / kNets;  // groups that share a network's rows
   static constexpr int kTileRows = kParts * kGroupRows;
   static constexpr int kThreads = S::kGroups * kGroupThreads, kWarps = kThreads / 32;
-  static constexpr int kTeams = kWarps / 4, kGroupTeams = kGroupWarps / 4;  // a team steps 16 worlds at a time
-  static constexpr int kPartials = kParts * S::kBlocks;                     // partial gradients of a parameter
+  static constexpr int kTeams = kWarps / 4, kGroupTeams = kGroupWarps / 4;
+  static constexpr int kTeamWorlds = S::kBlockEnvs > 16 * kTeams ? 32 : 16;  // that a team steps at a time
+  static constexpr int kPartials = kParts * S::kBlocks;                      // partial gradients of a parameter
   static constexpr int kObsDim = Env::kObsDim, kActionDim = Env::kActionDim;
   static constexpr int kRecord = round_up(kObsDim + kActionDim + 3, 4);
   static constexpr int kLogProbAt = kObsDim + kActionDim, kValueAt = kLogProbAt + 1, kAdvantageAt = kLogProbAt + 2;
@@ -66,7 +67,7 @@ struct Fused {
     double correction[2];  // 1 - beta^t of Adam's moments
     float4 team_sums[kThreads];
     float group_sums[S::kGroups][kGroupWarps][kLaneSums];
-    PhiloxBlock draws[kTeams][16];  // of the next step's actions
+    PhiloxBlock draws[kTeams][kTeamWorlds];  // of the next step's actions
     unsigned long long phases[static_cast<int>(FusedPhase::count)];
     float log_std[kActionDim];
     float step_size, gradient_scale, inverse_sqrt_correction2;

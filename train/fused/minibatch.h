@@ -85,16 +85,23 @@ __device__ void Fused<S>::tiles(int net, int index) {
       put_input<Net>(p.template output<0>(row + lane), x);
     }
     __syncwarp();
-    p.template forward<S::kRowTiles>(row);
-    if (valid) {
-      loss(p, net, row + lane, record, scale, lane_sums);
-    } else if (own) {
-      T* to = p.template gradient<Net::kHidden + 1>(row + lane);
+    const auto lane_loss = [&] {
+      if (valid) {
+        loss(p, net, row + lane, record, scale, lane_sums);
+      } else if (own) {
+        T* to = p.template gradient<Net::kHidden + 1>(row + lane);
 #pragma unroll
-      for (int k = 0; k < Net::kHeadColumns; k += 2) put(to + k, 0.0f, 0.0f);
+        for (int k = 0; k < Net::kHeadColumns; k += 2) put(to + k, 0.0f, 0.0f);
+      }
+    };
+    if constexpr (Net::chained()) {
+      p.template chain<S::kRowTiles>(row, lane_loss);
+    } else {
+      p.template forward<S::kRowTiles>(row);
+      lane_loss();
+      __syncwarp();
+      p.template backward<S::kRowTiles>(row);
     }
-    __syncwarp();
-    p.template backward<S::kRowTiles>(row);
     group_barrier();
     p.gradients(group_warp, sums);
     group_barrier();
@@ -155,14 +162,15 @@ template <class Net, int L>
 __device__ __forceinline__ void Fused<S>::write_layers(int net, const float (&sums)[Net::sums(kGroupWarps)],
                                                        float mean) const {
   using Engine = typename Net::Engine;
-  constexpr int kUnits = Net::units(L), kSumAt = Net::sum_at(L, kGroupWarps);
-  constexpr int kNumbers = Net::unit_numbers(L, kGroupWarps), kShare = Net::share(L, kGroupWarps);
-  constexpr int kOutputs = Net::width(L + 1);
+  constexpr int kUnits = Net::units(L, kGroupWarps), kSumAt = Net::sum_at(L, kGroupWarps);
+  constexpr int kNumbers = Net::unit_numbers(L), kShare = Net::share(L), kOutputs = Net::width(L + 1);
+  constexpr int kStep = 16 * Net::warps_down(L, kGroupWarps);
+  const int first_row = Pass<Net>::template first_row<L>(group_warp);
   const int first_column = Pass<Net>::template first_column<L>(group_warp);
   if (Pass<Net>::template takes<L>(group_warp)) {
 #pragma unroll
     for (int u = 0; u < kUnits; ++u) {
-      const PutUnit<S, Net, L> to{*this, net, 16 * (group_warp % 4 + 4 * u), first_column, mean};
+      const PutUnit<S, Net, L> to{*this, net, first_row + kStep * u, first_column, mean};
       const float* acc = sums + kSumAt + u * kNumbers;
       Engine::template each_outer<kShare>(acc, to);
       if constexpr (L < Net::kHidden) {

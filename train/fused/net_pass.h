@@ -62,7 +62,7 @@ struct NetPass {
     T *to, *input;
     __device__ __forceinline__ Activate(const float* b, T* t, T* i) : FromBias{b}, to(t), input(i) {}
     __device__ __forceinline__ static float apply(float v) { return fast_activate<kActivation, kRough>(v); }
-    __device__ __forceinline__ std::uint32_t pack(int, int, float v0, float v1) const {
+    __device__ __forceinline__ std::uint32_t pack(int, int, int, int, int, float v0, float v1) const {
       return T::pack(apply(v0), apply(v1));
     }
     __device__ __forceinline__ float pack(int, int, float v) const { return apply(v); }
@@ -78,9 +78,9 @@ struct NetPass {
   struct Head : FromBias {
     float* out;
     __device__ __forceinline__ Head(const float* b, float* o) : FromBias{b}, out(o) {}
-    __device__ __forceinline__ int pack(int, int, float, float) const { return 0; }
+    __device__ __forceinline__ std::uint32_t pack(int, int, int, int, int, float, float) const { return 0; }
     __device__ __forceinline__ float pack(int, int, float v) const { return v; }
-    __device__ __forceinline__ void store(int row, int c, int, float v0, float v1) const {
+    __device__ __forceinline__ void store(int row, int c, std::uint32_t, float v0, float v1) const {
       if (c < Net::kHeadColumns) *reinterpret_cast<float2*>(out + row * Net::kHeadColumns + c) = make_float2(v0, v1);
     }
     __device__ __forceinline__ void store(int row, int c, float v, float) const {
@@ -93,12 +93,14 @@ struct NetPass {
     T* to;
     __device__ __forceinline__ float2 start(int) const { return make_float2(0.0f, 0.0f); }
     __device__ __forceinline__ float start_one(int) const { return 0.0f; }
-    __device__ __forceinline__ std::uint32_t pack(int row, int c, float v0, float v1) const {
-      const auto y = *reinterpret_cast<const std::uint32_t*>(known + row * kStride + c);
+    __device__ __forceinline__ static std::uint32_t times(std::uint32_t y, float v0, float v1) {
       if constexpr (kActivation == Activation::tanh)
         return T::multiply(T::pack(v0, v1), T::fma(y ^ 0x80008000u, y, T::kOnes));
       return T::pack(v0 * fast_slope<kActivation, kRough>(T::unpack(static_cast<std::uint16_t>(y))),
                      v1 * fast_slope<kActivation, kRough>(T::unpack(static_cast<std::uint16_t>(y >> 16))));
+    }
+    __device__ __forceinline__ std::uint32_t pack(int, int, int, int row, int c, float v0, float v1) const {
+      return times(*reinterpret_cast<const std::uint32_t*>(known + row * kStride + c), v0, v1);
     }
     __device__ __forceinline__ float pack(int row, int c, float v) const {
       return v * fast_slope<kActivation, kRough>(get(known + row * kStride + c));
@@ -107,6 +109,16 @@ struct NetPass {
       *reinterpret_cast<std::uint32_t*>(to + row * kStride + c) = d;
     }
     __device__ __forceinline__ void store(int row, int c, float d, float) const { put(to + row * kStride + c, d); }
+  };
+
+  // The same with the outputs in registers.
+  template <int kStride, class Kept>
+  struct SlopeOfKept : Slope<kStride> {
+    const Kept& kept;
+    __device__ __forceinline__ SlopeOfKept(T* t, const Kept& k) : Slope<kStride>{t, t}, kept(k) {}
+    __device__ __forceinline__ std::uint32_t pack(int r, int n, int h, int, int, float v0, float v1) const {
+      return Slope<kStride>::times(kept.v[r][n][h], v0, v1);
+    }
   };
 
   // Columns [kFirst, N) of hidden layer L for 16 * R rows.
@@ -142,15 +154,15 @@ struct NetPass {
     }
   }
 
-  // The same for 16 rows from `row` by a team of four warps, each taking every fourth unit of 16 columns; ends before
-  // the head. barrier: the team's.
-  template <int L = 0>
+  // The same for 16 * R rows by a team of four warps, each taking every fourth unit of 16 columns; ends before the
+  // head. barrier: the team's.
+  template <int R, int L = 0>
   __device__ __forceinline__ void forward_together(int row, int barrier, int warp) const {
     if constexpr (L < kHidden) {
       constexpr int kUnits = Net::pad(L + 1) / 16;
-      for (int unit = warp; unit < kUnits; unit += 4) hidden_columns<L, 1, 16>(row, 16 * unit);
+      for (int unit = warp; unit < kUnits; unit += 4) hidden_columns<L, R, 16>(row, 16 * unit);
       partial_barrier<128>(barrier);
-      forward_together<L + 1>(row, barrier, warp);
+      forward_together<R, L + 1>(row, barrier, warp);
     }
   }
 
@@ -173,43 +185,100 @@ struct NetPass {
     if constexpr (kFirst + kNow < N) backward_columns<R, L, N, kFirst + kNow>(row);
   }
 
+  // Forward, loss() and backward of this warp's rows, whose activations stay in registers from layer to layer and are
+  // written to memory for the parameters' gradients only. kept: outputs of the layers before L.
+  template <int R, int L = 0, class Loss, class... Kept>
+  __device__ __forceinline__ void chain(int row, const Loss& loss, const Kept&... kept) const {
+    if constexpr (L < kHidden) {
+      constexpr int kIn = Net::pad(L), kOut = Net::pad(L + 1), kStride = Net::stride(L), kTo = Net::stride(L + 1);
+      const Activate<kTo> f(bias<L>(0), output<L + 1>(row), gradient<L + 1>(row));
+      if constexpr (L == 0) {
+        const typename Engine::FromMemory from(output<0>(row), kStride);
+        const auto out = Engine::template product_of<R, kIn, kOut, false>(from, weight<L>(0), kStride, f);
+        chain<R, 1>(row, loss, out);
+      } else {
+        const typename Engine::template FromRows<R, kIn> from{first_of(kept...)};
+        const auto out = Engine::template product_of<R, kIn, kOut, false>(from, weight<L>(0), kStride, f);
+        if constexpr (Net::kept(R))
+          chain<R, L + 1>(row, loss, out, kept...);
+        else
+          chain<R, L + 1>(row, loss, out);
+      }
+    } else {
+      constexpr int kIn = Net::pad(L), kOut = Net::pad(L + 1), kStride = Net::stride(L);
+      const Head f(bias<L>(0), out + row * Net::kHeadColumns);
+      const typename Engine::template FromRows<R, kIn> from{first_of(kept...)};
+      Engine::template product_of<R, kIn, kOut, false>(from, weight<L>(0), kStride, f);
+      __syncwarp();
+      loss();
+      __syncwarp();
+      const typename Engine::FromMemory back(gradient<L + 1>(row), Net::stride(L + 1));
+      chain_back<R, L>(row, back, kept...);
+    }
+  }
+  template <class First, class... Rest>
+  __device__ __forceinline__ static const First& first_of(const First& first, const Rest&...) {
+    return first;
+  }
+  // Gradients of hidden layer L's sums and those before it; kept: outputs of layer L and of those before it, or of the
+  // last alone.
+  template <int R, int L, class From, class First, class... Rest>
+  __device__ __forceinline__ void chain_back(int row, const From& from, const First& first, const Rest&... rest) const {
+    constexpr int kIn = Net::pad(L + 1), kOut = Net::pad(L), kStride = Net::stride(L);
+    constexpr bool kKnown = (Net::kept(R) || L == kHidden) && kActivation != Activation::silu;
+    T* to = gradient<L>(row);
+    const auto go = [&](const auto& f) {
+      const auto d = Engine::template product_of<R, kIn, kOut, true>(from, weight<L>(0), kStride, f);
+      if constexpr (L > 1) {
+        const typename Engine::template FromRows<R, kOut> next{d};
+        if constexpr (sizeof...(Rest) > 0)
+          chain_back<R, L - 1>(row, next, rest...);
+        else
+          chain_back<R, L - 1>(row, next, first);
+      }
+    };
+    if constexpr (kKnown)
+      go(SlopeOfKept<kStride, First>(to, first));
+    else
+      go(Slope<kStride>{kActivation == Activation::silu ? to : output<L>(row), to});
+  }
+
   // Adds this warp's share of the parameters' gradients over the group's rows.
   template <int L = 0>
   __device__ __forceinline__ void gradients(int warp, float (&sums)[Net::sums(kWarps)]) const {
     if constexpr (L <= kHidden) {
       constexpr bool kIsHead = L == kHidden;
-      constexpr int kUnits = Net::units(L), kFrom = Net::pad(kIsHead ? L : L + 1), kSumAt = Net::sum_at(L, kWarps);
-      constexpr int kNumbers = Net::unit_numbers(L, kWarps), kShare = Net::share(L, kWarps);
-      constexpr int kStride = Net::stride(L), kNext = Net::stride(L + 1);
+      constexpr int kUnits = Net::units(L, kWarps), kSumAt = Net::sum_at(L, kWarps), kShare = Net::share(L);
+      constexpr int kStride = Net::stride(L), kNext = Net::stride(L + 1), kStep = 16 * Net::warps_down(L, kWarps);
       if (takes<L>(warp)) {
-#pragma unroll
-        for (int u = 0; u < kUnits; ++u) {
-          const int first = 16 * (warp % 4 + 4 * u);
-          if (first < kFrom) {
-            float* acc = sums + kSumAt + u * kNumbers;
-            if constexpr (kIsHead)
-              Engine::template outer<kRows, kShare, false>(acc, output<L>(0) + first, kStride, gradient<L + 1>(0),
-                                                           kNext);
-            else
-              Engine::template outer<kRows, kShare, true>(acc, gradient<L + 1>(0) + first, kNext,
-                                                          output<L>(0) + first_column<L>(warp), kStride);
-          }
-        }
+        // a unit beyond the last row reads what lies behind and is never written
+        const int first = first_row<L>(warp);
+        if constexpr (kIsHead)
+          Engine::template outer<kRows, kShare, false, kUnits, kStep>(sums + kSumAt, output<L>(0) + first, kStride,
+                                                                      gradient<L + 1>(0), kNext);
+        else
+          Engine::template outer<kRows, kShare, true, kUnits, kStep>(sums + kSumAt, gradient<L + 1>(0) + first, kNext,
+                                                                     output<L>(0) + first_column<L>(warp), kStride);
       }
       gradients<L + 1>(warp, sums);
     }
   }
-  // Whether a warp of the group has a part in layer L's gradients, and from which column.
+  // Whether a warp of the group has a part in layer L's gradients, and its first unit's first row and its first column.
   template <int L>
   __device__ __forceinline__ static bool takes(int warp) {
-    constexpr bool kHalved = Net::halved(L, kWarps);
+    constexpr bool kHalved = Net::halved(L);
     return kWarps == 4 || kHalved || (warp < 4) == (L != kHidden);
   }
   template <int L>
+  __device__ __forceinline__ static int first_row(int warp) {
+    constexpr int kDown = Net::warps_down(L, kWarps);
+    return 16 * (warp % kDown);
+  }
+  template <int L>
   __device__ __forceinline__ static int first_column(int warp) {
-    constexpr int kShare = Net::share(L, kWarps);
-    constexpr bool kHalved = Net::halved(L, kWarps);
-    return kHalved ? warp / 4 * kShare : 0;
+    constexpr int kShare = Net::share(L), kDown = Net::warps_down(L, kWarps);
+    constexpr bool kHalved = Net::halved(L);
+    return kHalved ? warp / kDown * kShare : 0;
   }
 };
 

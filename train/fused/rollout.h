@@ -1,6 +1,6 @@
 // The rollout of a block's worlds over all steps, and the values of what they saw. A team of four warps steps 16 worlds
-// at a time: its warps share the actor's columns, then a lane for each world samples, steps, resets and writes the
-// record, while another warp works out the next step's random numbers.
+// (of many, 32) at a time: its warps share the actor's columns, then a lane for each world samples, steps, resets and
+// writes the record, while another warp works out the next step's random numbers.
 #pragma once
 #include "train/fused/kernel_base.h"
 
@@ -88,12 +88,13 @@ __device__ void Fused<S>::rollout() {
   const std::int64_t n = args.book.num_envs;
   const std::uint64_t first_step =
       static_cast<std::uint64_t>(shared.control.iteration) * static_cast<std::uint64_t>(args.num_steps);
-  const int team = warp / 4, team_warp = warp % 4, row = 16 * (team % kGroupTeams), barrier = 1 + S::kGroups + team;
-  for (int first = 16 * team; first < S::kBlockEnvs; first += 16 * kTeams) {
-    const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + first + lane % 16;
-    const bool here = lane < 16 && first + lane < S::kBlockEnvs && w < n, steps = team_warp == 0 && here;
+  const int team = warp / 4, team_warp = warp % 4, row = kTeamWorlds * (team % kGroupTeams),
+            barrier = 1 + S::kGroups + team;
+  for (int first = kTeamWorlds * team; first < S::kBlockEnvs; first += kTeamWorlds * kTeams) {
+    const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + first + lane % kTeamWorlds;
+    const bool here = lane < kTeamWorlds && first + lane < S::kBlockEnvs && w < n, steps = team_warp == 0 && here;
     World world(args, steps ? w : 0);
-    T* input = actor.template output<0>(row + lane % 16);
+    T* input = actor.template output<0>(row + lane % kTeamWorlds);
     if (steps) put_input<Actor>(input, world.observation);
     const auto rng_of = [&](int t) {
       return Rng(args.book.seed, RngStream::action, static_cast<std::uint32_t>(w), first_step + t);
@@ -103,10 +104,10 @@ __device__ void Fused<S>::rollout() {
       partial_barrier<128>(barrier);
       PhiloxBlock drawn;
       if (steps) drawn = shared.draws[team][lane];
-      actor.forward_together(row, barrier, team_warp);
+      actor.template forward_together<kTeamWorlds / 16>(row, barrier, team_warp);
       if (team_warp == 1 && here) shared.draws[team][lane] = rng_of(t + 1).first_block();
       if (team_warp != 0) continue;  // to the next barrier
-      actor.template head<1>(row);
+      actor.template head<kTeamWorlds / 16>(row);
       if (!steps) continue;
       float head[Actor::kHeadColumns];
 #pragma unroll

@@ -49,8 +49,9 @@ struct NetSizes {
     int total = 0;
     for (int l = 0; l <= hidden(); ++l) {
       const bool head = l == hidden();
-      const int units = (pad(head ? l : l + 1) / 16 + 3) / 4, columns = head ? head_columns() : round_up(width(l), 8);
-      const bool halved = group_warps == 8 && !head && columns % 32 == 0;
+      const int columns = head ? head_columns() : round_up(width(l), 8);
+      const bool halved = !head && columns % 32 == 0;
+      const int down = halved ? group_warps / 2 : 4, units = (pad(head ? l : l + 1) / 16 + down - 1) / down;
       total += units * ((halved ? columns / 2 : columns) / 2 + (head ? 0 : 4));
     }
     return total;
@@ -105,7 +106,7 @@ int minibatches(const TrainConfig& c) { return static_cast<int>(c.update_epochs 
 std::size_t shared_bytes(const Nets& n, const PolicySpec& policy, const Division& d, int minibatches) {
   const int images = n.actor.image_bytes() + (n.shared ? 0 : n.critic.image_bytes());
   const int group = std::max(n.actor.group_bytes(d.group_rows()), n.critic.group_bytes(d.group_rows()));
-  const int others = 768 + d.warps() * (8 * 8 + 32 * 16 + 4 * 16 + 4 * lane_sums(n, policy)) +
+  const int others = 768 + d.warps() * (8 * 8 + 32 * 16 + 8 * 16 + 4 * lane_sums(n, policy)) +
                      static_cast<int>(policy.action.dim()) * 4 + minibatches * 8;
   return static_cast<std::size_t>(images + kGroups * group + round_up(others, 16));
 }
@@ -116,13 +117,14 @@ std::optional<Division> divide(const TrainConfig& config, const PolicySpec& poli
   const Nets n = nets(config, policy);
   const bool wide = number_bytes(config.precision) == 4;
   const std::int64_t rows = config.num_envs * config.num_steps / config.num_minibatches;
-  for (const Division d : {Division{8, 1}, Division{4, 2}, Division{4, 1}}) {
+  for (const Division d : {Division{4, 2}, Division{4, 1}, Division{8, 1}}) {
     if (const char* only = std::getenv("HD"); only != nullptr && std::atoi(only) != 10 * d.group_warps + d.row_tiles)
       continue;
     const int sums = std::max(n.actor.sums(d.group_warps), n.critic.sums(d.group_warps));
     if (wide && d.group_rows() > 64) continue;  // fp32: a tile of four rows a lane fills the registers
     if (sums > (d.group_warps == 8 ? kMostSumsOfMany : kMostSums)) continue;
-    if (rows <= 64 && d.group_rows() > 64) continue;  // rows that are not there
+    // few rows: smaller tiles on more multiprocessors
+    if (d.group_rows() > 64 && rows <= 64 * limits.multiprocessors) continue;
     if (shared_bytes(n, policy, d, minibatches(config)) <= limits.shared_bytes) return d;
   }
   return std::nullopt;
@@ -179,6 +181,9 @@ FusedShape fused_shape(const TrainConfig& config, const PolicySpec& policy, cons
   const std::int64_t tiles = ceil_div(config.num_envs * config.num_steps / config.num_minibatches, tile_rows);
   const std::int64_t rounds = ceil_div(tiles, limits.multiprocessors);
   s.blocks = static_cast<int>(ceil_div(tiles, rounds));
+  // more, where that leaves each a slice of the parameters that its threads step at once
+  const std::int64_t steppers = std::min<std::int64_t>(limits.multiprocessors, ceil_div(policy.num_parameters, 512));
+  s.blocks = std::max(s.blocks, static_cast<int>(steppers));
   s.block_envs = static_cast<int>(ceil_div(config.num_envs, s.blocks));
   s.slice = round_up(static_cast<int>(ceil_div(policy.num_parameters, s.blocks)), 4);
   s.partials = parts * s.blocks;

@@ -28,6 +28,14 @@ __device__ __forceinline__ void load_tiles(std::uint32_t (&r)[4], unsigned addre
                  : "memory");
 }
 
+// The first two of them, transposed.
+__device__ __forceinline__ void load_two_tiles(std::uint32_t (&r)[4], unsigned address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];"
+               : "=r"(r[0]), "=r"(r[1])
+               : "r"(address)
+               : "memory");
+}
+
 // c (16 x 8) += a (16 x 16) * b (16 x 8). Lane l holds of c the columns 2 * (l % 4) and the next of rows l / 4 (c[0],
 // c[1]) and l / 4 + 8 (c[2], c[3]).
 __device__ __forceinline__ void multiply_add(Fp16, float* c, const std::uint32_t (&a)[4], std::uint32_t b0,
@@ -48,13 +56,38 @@ template <class T>
 struct TensorEngine {
   static constexpr int kPad = 8;  // of a row in shared memory [numbers]: neighbouring rows start in other banks
 
-  // Rows [0, 16 * R) of a [rows, K] times b [N, K]^T (b [K, N] if kTransposed). For every pair of columns: the sum
-  // begins at f.start(column), f.pack(row, column, v0, v1) makes a result of it, and once all results are made
-  // f.store(row, column, result, v0, v1) keeps it: all of one kind at once, as a store would hold up later loads.
-  template <int R, int K, int N, bool kTransposed, class F>
-  __device__ __forceinline__ static void product(const T* a, int lda, const T* b, int ldb, F f) {
+  // Pairs of neighbouring numbers of 16 * R rows and N columns in registers: of row tile r, eighth n of the columns and
+  // half h of the rows, as a product leaves them and the next one takes them.
+  template <int R, int N>
+  struct Rows {
+    std::uint32_t v[R][N / 8][2];
+  };
+
+  // Where a product's left rows come from.
+  template <int R, int K>
+  struct FromRows {
+    const Rows<R, K>& rows;
+    __device__ __forceinline__ void load(int r, int k, std::uint32_t (&left)[4]) const {
+      left[0] = rows.v[r][k / 8][0], left[1] = rows.v[r][k / 8][1];
+      left[2] = rows.v[r][k / 8 + 1][0], left[3] = rows.v[r][k / 8 + 1][1];
+    }
+  };
+  struct FromMemory {
+    unsigned address;
+    int stride;
+    __device__ __forceinline__ FromMemory(const T* a, int lda)
+        : address(shared_address(a + threadIdx.x % 16 * lda + threadIdx.x % 32 / 16 * 8)), stride(lda) {}
+    __device__ __forceinline__ void load(int r, int k, std::uint32_t (&left)[4]) const {
+      load_tiles<false>(left, address + 2 * (16 * r * stride + k));
+    }
+  };
+
+  // 16 * R rows of K columns times b [N, K]^T (b [K, N] if kTransposed). For every pair of columns: the sum begins at
+  // f.start(column), f.pack makes a result of it, and once all results are made f.store keeps it: all of one kind at
+  // once, as a store would hold up later loads.
+  template <int R, int K, int N, bool kTransposed, class A, class F>
+  __device__ __forceinline__ static Rows<R, N> product_of(const A& a, const T* b, int ldb, F f) {
     const int lane = threadIdx.x % 32;
-    const unsigned a_address = shared_address(a + (lane % 16) * lda + lane / 16 * 8);
     const int low = lane % 8 + lane / 16 * 8, high = lane / 8 % 2 * 8;
     const unsigned b_address =
         kTransposed ? shared_address(b + (lane % 16) * ldb + lane / 16 * 8) : shared_address(b + low * ldb + high);
@@ -73,7 +106,7 @@ struct TensorEngine {
     for (int k = 0; k < K; k += 16) {
       std::uint32_t left[R][4];
 #pragma unroll
-      for (int r = 0; r < R; ++r) load_tiles<false>(left[r], a_address + 2 * (16 * r * lda + k));
+      for (int r = 0; r < R; ++r) a.load(r, k, left[r]);
 #pragma unroll
       for (int n = 0; n < N; n += 16) {
         std::uint32_t right[4];
@@ -85,42 +118,59 @@ struct TensorEngine {
         }
       }
     }
-    decltype(f.pack(0, 0, 0.0f, 0.0f)) result[R][N / 8][2];
+    Rows<R, N> result;
 #pragma unroll
     for (int r = 0; r < R; ++r)
 #pragma unroll
       for (int n = 0; n < N / 8; ++n)
 #pragma unroll
         for (int h = 0; h < 2; ++h)
-          result[r][n][h] = f.pack(16 * r + row + 8 * h, 8 * n + column, c[r][n][2 * h], c[r][n][2 * h + 1]);
+          result.v[r][n][h] = f.pack(r, n, h, 16 * r + row + 8 * h, 8 * n + column, c[r][n][2 * h], c[r][n][2 * h + 1]);
 #pragma unroll
     for (int r = 0; r < R; ++r)
 #pragma unroll
       for (int n = 0; n < N / 8; ++n)
 #pragma unroll
         for (int h = 0; h < 2; ++h)
-          f.store(16 * r + row + 8 * h, 8 * n + column, result[r][n][h], c[r][n][2 * h], c[r][n][2 * h + 1]);
+          f.store(16 * r + row + 8 * h, 8 * n + column, result.v[r][n][h], c[r][n][2 * h], c[r][n][2 * h + 1]);
+    return result;
   }
 
-  // acc += a^T b over kRows rows, for 16 columns of a and N of b; acc [N / 8][4], and with kBias another 4: the sums of
-  // a's columns.
-  template <int kRows, int N, bool kBias>
+  template <int R, int K, int N, bool kTransposed, class F>
+  __device__ __forceinline__ static void product(const T* a, int lda, const T* b, int ldb, F f) {
+    product_of<R, K, N, kTransposed>(FromMemory(a, lda), b, ldb, f);
+  }
+
+  // acc += a^T b over kRows rows, for kUnits times 16 columns of a, kStep apart, and N of b; acc [kUnits][N / 8][4],
+  // and with kBias another 4 a unit: the sums of a's columns.
+  template <int kRows, int N, bool kBias, int kUnits, int kStep>
   __device__ __forceinline__ static void outer(float* acc, const T* a, int lda, const T* b, int ldb) {
+    constexpr int kUnit = N / 2 + (kBias ? 4 : 0);
     const int lane = threadIdx.x % 32;
     const unsigned a_address = shared_address(a + (lane % 8 + lane / 16 * 8) * lda + lane / 8 % 2 * 8);
     const unsigned b_address = shared_address(b + (lane % 16) * ldb + lane / 16 * 8);
 #pragma unroll 2
     for (int k = 0; k < kRows; k += 16) {
-      std::uint32_t left[4];
-      load_tiles<true>(left, a_address + 2 * k * lda);
+      std::uint32_t left[kUnits][4];
+#pragma unroll
+      for (int u = 0; u < kUnits; ++u) load_tiles<true>(left[u], a_address + 2 * (k * lda + kStep * u));
 #pragma unroll
       for (int n = 0; n < N; n += 16) {
-        std::uint32_t right[4];
-        load_tiles<true>(right, b_address + 2 * (k * ldb + n));
-        multiply_add(T{}, acc + n / 8 * 4, left, right[0], right[1]);
-        if (n + 8 < N) multiply_add(T{}, acc + (n / 8 + 1) * 4, left, right[2], right[3]);
+        std::uint32_t right[4] = {};
+        if (n + 8 < N)
+          load_tiles<true>(right, b_address + 2 * (k * ldb + n));
+        else
+          load_two_tiles(right, b_address + 2 * (k * ldb + n));
+#pragma unroll
+        for (int u = 0; u < kUnits; ++u) {
+          multiply_add(T{}, acc + u * kUnit + n / 8 * 4, left[u], right[0], right[1]);
+          if (n + 8 < N) multiply_add(T{}, acc + u * kUnit + (n / 8 + 1) * 4, left[u], right[2], right[3]);
+        }
       }
-      if constexpr (kBias) multiply_add(T{}, acc + N / 8 * 4, left, T::kOnes, T::kOnes);
+      if constexpr (kBias) {
+#pragma unroll
+        for (int u = 0; u < kUnits; ++u) multiply_add(T{}, acc + u * kUnit + N / 8 * 4, left[u], T::kOnes, T::kOnes);
+      }
     }
   }
 
