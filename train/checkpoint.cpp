@@ -66,7 +66,7 @@ int format_of(const Safetensors& file) {
   const std::string& version = file.metadata_value("format_version");
   for (int format = 1; format <= kCheckpointFormat; ++format)
     if (version == std::to_string(format)) return format;
-  throw Error(fmt::format("{}: checkpoint format {}: this program reads formats 1 to {}", file.name(), version,
+  throw Error(fmt::format("{}: checkpoint format {}: this program reads formats 1 to {}", file.name(), shown(version),
                           kCheckpointFormat));
 }
 
