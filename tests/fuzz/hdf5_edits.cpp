@@ -9,7 +9,7 @@ namespace hotloop {
 namespace {
 
 constexpr int kMostEdits = 12;
-constexpr hsize_t kMostSize = 1 << 16;  // of a set whose size is changed again
+constexpr hsize_t kMostSize = 1 << 16;  // of a set that is changed again
 constexpr const char* kAttributes[] = {"format",          "format_version",    "task",        "config",
                                        "num_envs",        "num_steps",         "seed",        "max_episode_steps",
                                        "units",           "description",       "total_steps", "num_samples",
@@ -24,6 +24,11 @@ std::vector<std::string> objects_of(hid_t file) {
   };
   H5Ovisit(file, H5_INDEX_NAME, H5_ITER_INC, add, &names);
   return names;
+}
+
+// The library itself visits every chunk of a large set that is made shorter, for hours, and crashes as it writes one.
+bool is_large(const std::vector<hsize_t>& dims) {
+  return std::any_of(dims.begin(), dims.end(), [](hsize_t n) { return n > kMostSize; });
 }
 
 class Editor {
@@ -65,6 +70,7 @@ class Editor {
     const Hdf5Handle set(H5Dopen2(file_, name_.c_str(), H5P_DEFAULT), name_), space(H5Dget_space(set.get()), name_),
         type(H5Dget_type(set.get()), name_), one(H5Screate(H5S_SCALAR), name_);
     std::vector<hsize_t> at = hdf5_dims(set.get(), name_);
+    if (is_large(at)) return;
     for (hsize_t& n : at) n = n == 0 ? 0 : input_.number<std::uint8_t>() % n;
     if (!at.empty()) hdf5_check(H5Sselect_elements(space.get(), H5S_SELECT_SET, 1, at.data()), name_);
     const auto value = input_.number<std::uint64_t>();
@@ -75,8 +81,7 @@ class Editor {
   void set_size() {
     const Hdf5Handle set(H5Dopen2(file_, name_.c_str(), H5P_DEFAULT), name_);
     std::vector<hsize_t> dims = hdf5_dims(set.get(), name_);
-    // the library visits every chunk that a shorter set no longer has, for hours
-    if (std::any_of(dims.begin(), dims.end(), [](hsize_t n) { return n > kMostSize; })) return;
+    if (is_large(dims)) return;
     if (!dims.empty()) dims[input_.number<std::uint8_t>() % dims.size()] = size();
     H5Dset_extent(set.get(), dims.data());
   }
