@@ -7,7 +7,8 @@
 namespace hotloop {
 
 // Its exit status. What it writes to stdout goes where this process' does, its line on stderr too unless it crashes.
-// Where it crashes, or takes longer than the size of `path`, which it reads, explains: one line on stderr and status 1.
+// Where it crashes, or computes longer than the size of `path`, which it reads, explains: one line on stderr and
+// status 2.
 int run_guarded(const std::vector<std::string>& arguments, const std::string& path);
 // To be called in that process: bounds its memory.
 void limit_memory();

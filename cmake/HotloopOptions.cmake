@@ -4,6 +4,7 @@ include(CheckCXXSourceRuns)
 
 option(HOTLOOP_CUDA "Build the CUDA backend (needs nvcc 13)" ON)
 option(HOTLOOP_SANITIZE "Address and undefined-behaviour sanitizers" OFF)
+option(HOTLOOP_FUZZ "The fuzzers of tests/fuzz (needs clang; set HOTLOOP_SANITIZE too)" OFF)
 set(HOTLOOP_TORCH_ROOT "" CACHE PATH "Folder of the torch package (holds include/ and lib/)")
 set(HOTLOOP_MARCH "auto" CACHE STRING "-march for the CPU backend: auto (x86-64-v3 where this machine has it), none, or a value")
 
@@ -72,8 +73,10 @@ endif()
 
 # hotloop_build: what every own target is compiled with.
 add_library(hotloop_build INTERFACE)
-set(host_flags -Wall -Wextra -Werror -Wno-unknown-pragmas
-  -Wno-restrict) # g++ 12 sees overlaps in string concatenation that are not there (GCC bug 105651)
+set(host_flags -Wall -Wextra -Werror -Wno-unknown-pragmas)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND host_flags -Wno-restrict) # g++ 12 sees overlaps in string concatenation that are not there (GCC bug 105651)
+endif()
 # -ffp-contract=off (CUDA: -fmad, in HotloopFunctions.cmake): the same bits on every compiler and on the GPU; the other two change no value, only permit vectors
 set(math_flags -ffp-contract=off -fno-math-errno -fno-trapping-math)
 if(NOT HOTLOOP_MARCH STREQUAL "none")
@@ -96,6 +99,12 @@ if(HOTLOOP_SANITIZE)
   target_link_options(hotloop_build INTERFACE -fsanitize=address,undefined)
   target_sources(hotloop_build INTERFACE "$<BUILD_INTERFACE:$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:\
 ${PROJECT_SOURCE_DIR}/cmake/sanitizer_defaults.cpp>>")
+endif()
+if(HOTLOOP_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "HOTLOOP_FUZZ needs clang++, not ${CMAKE_CXX_COMPILER}")
+  endif()
+  target_compile_options(hotloop_build INTERFACE -fsanitize=fuzzer-no-link,float-cast-overflow)
 endif()
 target_include_directories(hotloop_build INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
   $<INSTALL_INTERFACE:include/hotloop>)

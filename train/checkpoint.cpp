@@ -5,8 +5,10 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "data/json_text.h"
 #include "sim/core/error.h"
 #include "sim/core/registry.h"
+#include "sim/core/value.h"
 #include "sim/core/version.h"
 
 namespace hotloop {
@@ -32,7 +34,8 @@ json counters_json(const RunCounters& c) {
 // The library would turn 1.5, -1 or 1e30 into some whole number.
 template <class T>
 T count_from(const json& value) {
-  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMaxCount) throw Error(value.dump() + " is no count");
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMaxCount)
+    throw Error(shown(value.dump()) + " is no count");
   return static_cast<T>(value.get<std::uint64_t>());
 }
 
@@ -63,7 +66,7 @@ int format_of(const Safetensors& file) {
   const std::string& version = file.metadata_value("format_version");
   for (int format = 1; format <= kCheckpointFormat; ++format)
     if (version == std::to_string(format)) return format;
-  throw Error(fmt::format("{}: checkpoint format {}: this program reads formats 1 to {}", file.name(), version,
+  throw Error(fmt::format("{}: checkpoint format {}: this program reads formats 1 to {}", file.name(), shown(version),
                           kCheckpointFormat));
 }
 
@@ -91,8 +94,8 @@ CheckpointInfo checkpoint_info(const Safetensors& file) {
   const std::string &counters = file.metadata_value("counters"), &offsets = file.metadata_value("metric_files"),
                     &config = file.metadata_value("config");
   try {
-    info.counters = counters_from(json::parse(counters), format_of(file));
-    info.offsets = offsets_from(json::parse(offsets));
+    info.counters = counters_from(parse_json(counters, "counters"), format_of(file));
+    info.offsets = offsets_from(parse_json(offsets, "metric_files"));
   } catch (const json::exception&) {
     throw Error(file.name() + ": counters of the run are damaged");
   } catch (const Error& e) {

@@ -22,7 +22,7 @@ toml::table parse_toml(const std::string& text, const std::string& name) {
     return toml::parse(text, name);
   } catch (const toml::parse_error& e) {
     throw Error(shown(name) + ":" + std::to_string(e.source().begin.line) +
-                ": not valid TOML: " + std::string(e.description()));
+                ": not valid TOML: " + one_line(e.description()));
   }
 }
 

@@ -25,7 +25,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using Clock = ProgressLine::Clock;
 
-constexpr std::int64_t kMaxNonFinite = 1000;  // more, and not a whole episode: the task is broken
+constexpr std::int64_t kMaxNonFinite = 1000;   // more, and not a whole episode: the task is broken
+constexpr std::int64_t kMostRounds = 1 << 30;  // as many as a recording may have episodes
 constexpr auto kFlushInterval = std::chrono::seconds(2);
 
 // What plays: a policy of a checkpoint, or random actions.
@@ -99,16 +100,6 @@ Json recording_json(const RecordOptions& options, const Actor& actor, const Data
   return json;
 }
 
-void check_same_recording(const Json& now, const std::string& before_text, const fs::path& spool) {
-  const Json before = Json::parse(before_text, nullptr, false);
-  for (const auto& [key, value] : now.items())
-    if (!before.is_object() || !before.contains(key) || before[key] != value)
-      throw Error(fmt::format(
-          "--resume: the interrupted recording '{}' was of another {} ({}, now {}); give the command "
-          "as it was, or remove that folder",
-          spool.string(), key, before.is_object() && before.contains(key) ? before[key].dump() : "none", value.dump()));
-}
-
 class Recorder {
  public:
   Recorder(const RecordOptions& options, Actor& actor, const Exec& exec, std::int64_t worlds)
@@ -128,7 +119,8 @@ class Recorder {
     std::int64_t round = 0;
     const std::int64_t last_seed = spool.last_seed(), last_world = spool.last_world();
     const auto seed = static_cast<std::uint64_t>(options_.seed);
-    while (last_seed >= 0 && round_seed(seed, round) != last_seed) ++round;
+    for (; last_seed >= 0 && round_seed(seed, round) != last_seed; ++round)
+      if (round > kMostRounds) throw Error("'" + spool.folder().string() + "': its episodes are of another seed");
     auto flushed = Clock::now();
     for (; !complete(spool); ++round) {
       const bool begun = round_seed(seed, round) == last_seed;
@@ -191,13 +183,12 @@ class Recorder {
 // Taken up where it stopped, or new.
 EpisodeSpool open_spool(const fs::path& folder, const RecordOptions& options, const Json& recording,
                         const EnvSpec& spec) {
-  const std::string before = EpisodeSpool::recording_of(folder);
-  if (options.resume && !before.empty()) {
-    check_same_recording(recording, before, folder);
+  const bool begun = !EpisodeSpool::recording_of(folder).empty();
+  if (options.resume && begun) {
+    EpisodeSpool::check_recording(folder, recording.dump());
     return EpisodeSpool::resume(folder, spec);
   }
-  if (!before.empty())
-    throw Error("'" + folder.string() + "' holds an interrupted recording; go on with --resume, or remove it");
+  if (begun) throw Error("'" + folder.string() + "' holds an interrupted recording; go on with --resume, or remove it");
   std::error_code ignored;
   if (options.resume && !fs::exists(folder, ignored))
     throw Error("--resume: no interrupted recording '" + folder.string() + "'");

@@ -28,6 +28,10 @@ TrainConfig logged_config(const LogReader& log, const std::string& name) {
   if (config.task != i.task || config.num_envs != i.num_envs || config.seed != i.seed ||
       config.num_steps != i.num_steps)
     throw Error(name + ": attribute 'config' contradicts the others");
+  // before memory for so many worlds is asked for; a world's state is 4 bytes or more
+  if (log.state_bytes() / 4 < static_cast<std::size_t>(config.num_envs))
+    throw Error(
+        fmt::format("{}: 'state' has {} bytes: too few for {} worlds", name, log.state_bytes(), config.num_envs));
   return config;
 }
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "sim/core/error.h"
 #include "sim/core/registry.h"
 #include "sim/core/value.h"
 #include "sim/core/version.h"
@@ -99,25 +98,6 @@ std::string provenance_json(const DatasetInfo& info) {
               {"algorithm", info.algorithm},
               {"description", info.description}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-DatasetInfo info_from_provenance(const std::string& text, const std::string& source) {
-  try {
-    const Json json = Json::parse(text);
-    DatasetInfo info;
-    for (const auto& [key, value] : json.at("options").items())
-      info.options.push_back({key, value.get<std::string>(), "option " + key});
-    info.env = spec_with_options(find_environment(json.at("task").get<std::string>()), info.options);
-    json.at("max_episode_steps").get_to(info.env.max_episode_steps);
-    json.at("dataset_id").get_to(info.dataset_id);
-    json.at("algorithm").get_to(info.algorithm);
-    json.at("description").get_to(info.description);
-    return info;
-  } catch (const Json::exception&) {
-    throw Error(source + ": the description of its task is damaged: " + shown(text));
-  } catch (const Error& e) {
-    throw Error(source + ": " + e.what());
-  }
 }
 
 }  // namespace hotloop

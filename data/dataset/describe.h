@@ -13,10 +13,8 @@ std::string env_kwargs_json(const DatasetInfo& info);
 // differ.
 std::string gymnasium_spec_json(const DatasetInfo& info);
 
-// What every format carries beside its own metadata, so that a dataset can be traced and repaired: one JSON object.
+// What every format carries beside its own metadata, so that a dataset can be traced: one JSON object.
 std::string provenance_json(const DatasetInfo& info);
-// The other way. Error with `source` where the text is damaged or the task unknown.
-DatasetInfo info_from_provenance(const std::string& text, const std::string& source);
 
 inline constexpr const char* kProvenanceKey = "hotloop";  // attribute or key that holds it
 

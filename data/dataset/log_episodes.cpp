@@ -12,16 +12,23 @@ constexpr std::int64_t kWindowBytes = 128 << 20;
 constexpr const char *kObservation = "observation", *kAction = "action", *kReward = "next/reward",
                      *kTerminated = "next/terminated", *kTruncated = "next/truncated";
 
+// A log of any origin may hold something else under the name.
+void check_key(const LogReader& log, const char* name, DType dtype, std::int64_t numel) {
+  const LogKey& key = log.key(name);
+  if (key.dtype != dtype || key.numel() != numel)
+    throw Error(std::string("log: '") + name + "' holds " + std::to_string(key.numel()) + " " + dtype_name(key.dtype) +
+                " a step: must be " + std::to_string(numel) + " " + dtype_name(dtype));
+}
+
 // The rows of some columns in memory, all keys that an episode needs.
 class Window {
  public:
   Window(const LogReader& log, const ActionSpace& action)
       : log_(log), width_(static_cast<std::size_t>(log.obs_dim())), action_bytes_(action_bytes(action)) {
-    const std::size_t logged = log.key(kAction).bytes();
-    if (logged != action_bytes_)
-      throw Error("'action' of the log takes " + std::to_string(logged) + " bytes a step, the task's " +
-                  std::to_string(action_bytes_));
-    for (const char* key : {kObservation, kReward, kTerminated, kTruncated}) log.key(key);
+    check_key(log, kAction, action.is_box() ? DType::f32 : DType::i64, action.dim());
+    check_key(log, kObservation, DType::f32, log.obs_dim());
+    check_key(log, kReward, DType::f32, 1);
+    for (const char* key : {kTerminated, kTruncated}) check_key(log, key, DType::boolean, 1);
   }
 
   std::int64_t row_bytes() const { return static_cast<std::int64_t>(width_ * 4 + action_bytes_ + 6); }
@@ -94,6 +101,7 @@ Finals read_finals(const LogReader& log, std::int64_t row, std::int64_t rows, st
 }  // namespace
 
 LoggedEpisodes find_episodes(const LogReader& log, bool starts_whole) {
+  for (const char* key : {kTerminated, kTruncated}) check_key(log, key, DType::boolean, 1);
   LoggedEpisodes found;
   const std::int64_t steps = log.info().num_steps, group = std::max<std::int64_t>(1, log.world_group());
   const auto iterations = static_cast<std::int64_t>(log.iterations().size());

@@ -6,10 +6,13 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "data/crc32c.h"
+#include "data/json_text.h"
 #include "sim/core/error.h"
+#include "sim/core/value.h"
 
 namespace hotloop {
 namespace {
@@ -19,6 +22,7 @@ namespace fs = std::filesystem;
 constexpr const char* kRecording = "recording.json";
 constexpr const char* kIndex = "episodes.bin";
 constexpr std::uint64_t kMaxRecordingBytes = 1 << 20;
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 40;  // their bytes can be counted, whatever the task
 
 struct Record {
   std::int64_t length = 0, seed = 0, world = 0;
@@ -91,6 +95,19 @@ std::string EpisodeSpool::recording_of(const fs::path& folder) {
   return read_file(folder / kRecording, kMaxRecordingBytes);
 }
 
+void EpisodeSpool::check_recording(const fs::path& folder, const std::string& recording) {
+  using Json = nlohmann::ordered_json;
+  const Json now = Json::parse(recording);
+  const Json before = parse_json_object<Json>(recording_of(folder), (folder / kRecording).string());
+  for (const auto& [key, value] : now.items()) {
+    const auto was = before.find(key);
+    if (was != before.end() && *was == value) continue;
+    throw Error("--resume: the interrupted recording '" + folder.string() + "' was of another " + key + " (" +
+                (was == before.end() ? "none" : shown(was->dump())) + ", now " + shown(value.dump()) +
+                "); give the command as it was, or remove that folder");
+  }
+}
+
 EpisodeSpool EpisodeSpool::resume(const fs::path& folder, const EnvSpec& env) {
   EpisodeSpool spool(folder, env);
   remove_temporaries(folder);
@@ -103,6 +120,7 @@ void EpisodeSpool::take_records() {
   std::ifstream file(folder_ / kIndex, std::ios::binary);
   Record record;
   while (file.read(reinterpret_cast<char*>(&record), sizeof record) && record.checksum == checksum_of(record)) {
+    if (record.length < 1 || record.length > kMostSteps - steps_) fail_damaged();
     ++episodes_;
     steps_ += record.length;
     last_seed_ = record.seed;
@@ -117,8 +135,12 @@ void EpisodeSpool::take_records() {
     terminated_.truncate_to(steps);
     truncated_.truncate_to(steps);
   } catch (const Error&) {
-    throw Error("'" + folder_.string() + "': this interrupted recording is damaged; remove it and record anew");
+    fail_damaged();
   }
+}
+
+void EpisodeSpool::fail_damaged() const {
+  throw Error("'" + folder_.string() + "': this interrupted recording is damaged; remove it and record anew");
 }
 
 void EpisodeSpool::append(const Episode& episode) {

@@ -25,6 +25,8 @@ class EpisodeSpool {
   static EpisodeSpool resume(const std::filesystem::path& folder, const EnvSpec& env);
   // recording.json of the spool in `folder`; "" where there is none, or a kill came before it was written.
   static std::string recording_of(const std::filesystem::path& folder);
+  // Error naming the first key of the JSON object `recording` that the spool in `folder` has otherwise.
+  static void check_recording(const std::filesystem::path& folder, const std::string& recording);
 
   void append(const Episode& episode);  // its id must be episodes()
   void flush();                         // durable: what was appended before survives
@@ -43,6 +45,7 @@ class EpisodeSpool {
  private:
   EpisodeSpool(const std::filesystem::path& folder, const EnvSpec& env);
   void take_records();
+  [[noreturn]] void fail_damaged() const;
 
   std::filesystem::path folder_;
   detail::Descriptor lock_;

@@ -1,61 +1,36 @@
 #include "data/dataset/step_data.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "data/dataset/episode.h"
-#include "data/file.h"
+#include "data/memmap_meta.h"
 #include "sim/core/error.h"
 
 namespace hotloop {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
-constexpr std::uint64_t kMaxMeta = 1 << 20;
-constexpr std::int64_t kMaxRows = std::int64_t{1} << 40;
-
-json read_meta(const fs::path& folder) {
-  const fs::path path = folder / "meta.json";
-  std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored))
-    throw Error(folder.string() +
-                ": is no TensorDict folder (no meta.json); make one with: record ... --format tensordict");
-  json meta = json::parse(read_file(path, kMaxMeta), nullptr, false);
-  if (!meta.is_object()) throw Error(path.string() + ": is no JSON object");
-  return meta;
-}
-
-// The rows of leaf `name`, after its element type and the shape of a row were seen to be as wanted.
-std::int64_t check_leaf(const fs::path& folder, const json& meta, const char* name, const std::string& dtype,
-                        std::int64_t width, bool flat) {
-  const std::string what = (folder / "meta.json").string() + ": " + name;
-  const auto leaf = meta.find(name);
-  if (leaf == meta.end() || !leaf->is_object()) throw Error(what + ": is missing");
-  const auto type = leaf->find("dtype"), shape = leaf->find("shape");
-  if (type == leaf->end() || *type != "torch." + dtype)
-    throw Error(
-        fmt::format("{}: dtype {}: must be torch.{}", what, type == leaf->end() ? "missing" : type->dump(), dtype));
-  const auto fits = [&] {
-    if (shape == leaf->end() || !shape->is_array() || shape->size() != (flat ? 1 : 2)) return false;
-    for (const json& size : *shape)
-      if (!size.is_number_unsigned() || size.get<std::uint64_t>() > kMaxRows) return false;
-    return flat || (*shape)[1] == width;
-  };
-  if (!fits())
-    throw Error(fmt::format("{}: shape {}: must be {}", what, shape == leaf->end() ? "missing" : shape->dump(),
+// The leaf `key`, after its element type and the shape of a row were seen to be as wanted.
+MemmapEntry checked_leaf(const fs::path& folder, const MemmapMeta& meta, const char* key, DType dtype,
+                         std::int64_t width, bool flat) {
+  const MemmapEntry leaf = meta.entry(key);
+  const std::string what = fmt::format("{}: {}", (folder / kMemmapMetaFile).string(), key);
+  if (leaf.nested) throw Error(what + ": is a folder: must be a leaf");
+  if (leaf.dtype != dtype)
+    throw Error(fmt::format("{}: dtype torch.{}: must be torch.{}", what, dtype_name(leaf.dtype), dtype_name(dtype)));
+  if (leaf.shape.size() != (flat ? 1 : 2) || (!flat && leaf.shape[1] != width))
+    throw Error(fmt::format("{}: shape [{}]: must be {}", what, fmt::join(leaf.shape, ", "),
                             flat ? "[steps]" : fmt::format("[steps, {}]", width)));
-  return (*shape)[0].get<std::int64_t>();
+  return leaf;
 }
 
-MappedFile map_leaf(const fs::path& folder, const char* name, std::size_t bytes) {
-  const fs::path path = folder / (std::string(name) + ".memmap");
-  MappedFile file(path);
-  if (file.bytes().size() != bytes)
-    throw Error(fmt::format("{}: has {} bytes: must be {}", path.string(), file.bytes().size(), bytes));
+MappedFile map_leaf(const MemmapEntry& leaf) {
+  MappedFile file(leaf.path);
+  if (file.bytes().size() != leaf.bytes())
+    throw Error(fmt::format("{}: has {} bytes: must be {}", leaf.path.string(), file.bytes().size(), leaf.bytes()));
   return file;
 }
 
@@ -81,16 +56,19 @@ void check_values(const fs::path& folder, const StepData& data, const EnvSpec& e
 }  // namespace
 
 StepData::StepData(const fs::path& folder, const EnvSpec& env) {
-  const json meta = read_meta(folder);
+  const MemmapMeta meta(folder);
   const std::int64_t width = env.obs_dim(), dim = env.action.dim();
-  rows_ = check_leaf(folder, meta, "observation", "float32", width, false);
   const bool flat = env.action.kind == ActionSpace::Kind::discrete;
-  const std::int64_t actions = check_leaf(folder, meta, "action", env.action.is_box() ? "float32" : "int64", dim, flat);
-  if (actions != rows_)
-    throw Error(fmt::format("{}: {} observations and {} actions", (folder / "meta.json").string(), rows_, actions));
+  const MemmapEntry observation = checked_leaf(folder, meta, "observation", DType::f32, width, false);
+  const MemmapEntry action =
+      checked_leaf(folder, meta, "action", env.action.is_box() ? DType::f32 : DType::i64, dim, flat);
+  rows_ = observation.shape[0];
+  if (action.shape[0] != rows_)
+    throw Error(
+        fmt::format("{}: {} observations and {} actions", (folder / kMemmapMetaFile).string(), rows_, action.shape[0]));
   if (rows_ == 0) throw Error(folder.string() + ": holds no step");
-  observation_ = map_leaf(folder, "observation", static_cast<std::size_t>(rows_ * width) * sizeof(float));
-  action_ = map_leaf(folder, "action", static_cast<std::size_t>(rows_) * action_bytes(env.action));
+  observation_ = map_leaf(observation);
+  action_ = map_leaf(action);
   check_values(folder, *this, env);
 }
 

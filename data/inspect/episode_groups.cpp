@@ -9,6 +9,7 @@
 #include "data/hdf5_types.h"
 #include "data/inspect/inspect.h"
 #include "data/inspect/leaf.h"
+#include "data/json_text.h"
 
 namespace hotloop {
 namespace {
@@ -18,6 +19,7 @@ using nlohmann::json;
 
 constexpr std::uint64_t kMaxMetadata = 64 << 20;
 constexpr std::int64_t kMostMissing = 1000;
+constexpr std::int64_t kMostLength = std::int64_t{1} << 62;  // of all episodes together
 
 struct Layout {
   std::string parent, prefix;  // of the groups
@@ -92,7 +94,10 @@ void read_episode(const OpenHdf5& file, const Layout& layout, const std::string&
   std::int64_t length = -1;
   try {
     const Hdf5Handle object(H5Gopen2(file.file.get(), group.c_str(), H5P_DEFAULT), where);
-    length = read_integer_attribute(object.get(), layout.length, where);
+    const std::int64_t said = read_integer_attribute(object.get(), layout.length, where);
+    if (said < 0 || said > kMostLength - content.steps)
+      throw Error(fmt::format("{}: attribute '{}': {} is no number of steps", where, layout.length, said));
+    length = said;
   } catch (const Error& e) {
     report.problem(e.what());
     for (const DataLeaf& leaf : leaves)
@@ -160,8 +165,7 @@ void inspect_minari(const OpenHdf5& file, const fs::path& path, Report& report) 
       read_episodes(file, {"/", "episode_", "total_steps", "terminations", "truncations", has_last}, report);
   json meta;
   try {
-    meta = json::parse(read_file(path, kMaxMetadata), nullptr, false);
-    if (!meta.is_object()) throw Error(path.string() + ": is no JSON object");
+    meta = parse_json_object(read_file(path, kMaxMetadata), path.string());
   } catch (const Error& e) {
     report.problem(e.what());
     return;
@@ -186,11 +190,11 @@ void inspect_robomimic(const OpenHdf5& file, Report& report) {
     const Hdf5Handle data(H5Gopen2(file.file.get(), "data", H5P_DEFAULT), "data");
     check_total("attribute 'total'", read_integer_attribute(data.get(), "total", "data"), content.steps, report);
     const std::string text = read_text_attribute(data.get(), "env_args", "data");
-    const json args = json::parse(text, nullptr, false);
-    if (const auto name = args.find("env_name"); args.is_object() && name != args.end() && name->is_string())
+    const json args = parse_json_object(text, "data: attribute 'env_args'");
+    if (const auto name = args.find("env_name"); name != args.end() && name->is_string())
       report.about.emplace_back("env_name", name->get<std::string>());
     else
-      report.problem("data: attribute 'env_args' is no JSON object with env_name");
+      report.problem("data: attribute 'env_args': env_name is missing");
   } catch (const Error& e) {
     report.problem(e.what());
   }

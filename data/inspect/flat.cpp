@@ -1,23 +1,18 @@
 // The formats with one row a step over all episodes: D4RL and TensorDict's memmap folders.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "data/dataset/describe.h"
-#include "data/file.h"
 #include "data/hdf5_read.h"
 #include "data/hdf5_types.h"
 #include "data/inspect/inspect.h"
 #include "data/inspect/leaf.h"
+#include "data/memmap_meta.h"
 
 namespace hotloop {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
-constexpr std::uint64_t kMaxMeta = 16 << 20;
-constexpr std::int64_t kMaxRows = std::int64_t{1} << 48;
 constexpr int kMostDepth = 6;
 constexpr std::int64_t kBlock = 65536;
 
@@ -105,47 +100,20 @@ void read_flat(const std::vector<DataLeaf>& leaves, std::int64_t steps, const Na
   }
 }
 
-// A shape of a meta.json; Error where it is none.
-std::vector<std::int64_t> shape_of(const json& entry, const std::string& where) {
-  const auto shape = entry.find("shape");
-  std::vector<std::int64_t> sizes;
-  if (shape == entry.end() || !shape->is_array()) throw Error(where + ": has no shape");
-  for (const json& n : *shape) {
-    if (!n.is_number_unsigned() || n.get<std::uint64_t>() > static_cast<std::uint64_t>(kMaxRows))
-      throw Error(where + ": its shape is no list of sizes");
-    sizes.push_back(n.get<std::int64_t>());
-  }
-  return sizes;
-}
-
-DataLeaf leaf_of(const fs::path& file, const std::string& name, const json& entry) {
-  std::vector<std::int64_t> shape = shape_of(entry, name);
-  if (shape.empty()) throw Error(name + ": is one value");
-  const auto dtype = entry.find("dtype");
-  const std::string text = dtype != entry.end() && dtype->is_string() ? dtype->get<std::string>() : "";
-  const std::int64_t rows = shape[0];
-  shape.erase(shape.begin());
-  for (int i = 0; i <= static_cast<int>(DType::f64); ++i)
-    if (text == std::string("torch.") + dtype_name(static_cast<DType>(i)))
-      return raw_leaf(file, name, static_cast<DType>(i), rows, std::move(shape));
-  throw Error(name + ": its dtype is unknown");
-}
-
-json read_meta(const fs::path& folder) {
-  const json meta = json::parse(read_file(folder / "meta.json", kMaxMeta), nullptr, false);
-  if (!meta.is_object()) throw Error((folder / "meta.json").string() + ": is no JSON object");
-  return meta;
-}
-
-void collect(const fs::path& folder, const json& meta, const std::string& prefix, int depth,
-             std::vector<DataLeaf>& leaves, Report& report) {
-  for (const auto& [key, entry] : meta.items()) {
-    if (!entry.is_object() || key.empty() || key.starts_with(".") || key.find('/') != std::string::npos) continue;
+void collect(const MemmapMeta& meta, const std::string& prefix, int depth, std::vector<DataLeaf>& leaves,
+             Report& report) {
+  for (const std::string& key : meta.keys()) {
+    const std::string name = prefix + key;
     try {
-      if (!entry.contains("type"))
-        leaves.push_back(leaf_of(folder / (key + ".memmap"), prefix + key, entry));
-      else if (depth < kMostDepth)
-        collect(folder / key, read_meta(folder / key), prefix + key + "/", depth + 1, leaves, report);
+      MemmapEntry entry = meta.entry(key);
+      if (entry.nested && depth < kMostDepth) {
+        collect(MemmapMeta(entry.path), name + "/", depth + 1, leaves, report);
+      } else if (!entry.nested) {
+        if (entry.shape.empty()) throw Error(name + ": is one value");
+        const std::int64_t rows = entry.shape[0];
+        entry.shape.erase(entry.shape.begin());
+        leaves.push_back(raw_leaf(entry.path, name, entry.dtype, rows, std::move(entry.shape)));
+      }
     } catch (const Error& e) {
       report.problem(e.what());
     }
@@ -166,19 +134,17 @@ void inspect_d4rl(const OpenHdf5& file, Report& report) {
 }
 
 void inspect_tensordict(const fs::path& folder, Report& report) {
-  const json meta = read_meta(folder);
-  if (!meta.contains("_type") && !meta.contains("_format_version") && !meta.contains("shape"))
-    throw Error((folder / "meta.json").string() + ": describes no TensorDict");
+  const MemmapMeta meta(folder);
   std::int64_t steps = 0;
   try {
-    const std::vector<std::int64_t> shape = shape_of(meta, "meta.json");
+    const std::vector<std::int64_t> shape = meta.batch_size();
     if (shape.size() != 1) throw Error("meta.json: its shape is not [steps]");
     steps = shape[0];
   } catch (const Error& e) {
     report.problem(e.what());
   }
   std::vector<DataLeaf> leaves;
-  collect(folder, meta, "", 0, leaves, report);
+  collect(meta, "", 0, leaves, report);
   for (const char* key : {"observation", "action"})
     if (!find_leaf(leaves, key)) report.problem(std::string(key) + " is missing");
   read_flat(leaves, steps, {"next/reward", "next/terminated", "next/truncated", "next/done", "episode"},

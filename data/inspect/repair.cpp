@@ -64,6 +64,8 @@ class Copier {
 
 Repaired repair_log(const std::filesystem::path& path, const std::filesystem::path& target) {
   const LogReader log(path);
+  if (log.obs_dim() == 0)
+    throw Error(path.string() + ": no observation after the rows can be read: nothing can be recovered");
   Repaired result;
   result.problems = log.problems();
   LogWriterOptions options;

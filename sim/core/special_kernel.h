@@ -59,7 +59,7 @@ class SpecialKernel {
  private:
   void launch_raw(const Exec& exec, std::int64_t worlds, const KernelShape& shape, void* args) const;
   void launch_grid_raw(const Exec& exec, const KernelGrid& grid, void* args) const;
-  void* kernel_ = nullptr;  // cudaKernel_t
+  [[maybe_unused]] void* kernel_ = nullptr;  // cudaKernel_t; only with CUDA
   bool from_cache_ = false;
   double seconds_ = 0;
 };

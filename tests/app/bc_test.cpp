@@ -87,7 +87,7 @@ TEST(Bc, RefusesWhatMakesNoSense) {
   const std::string run = folder / "run";
   refused({"train", "CartPole-v1", "--algo", "bc", "--run-dir", run}, "algo bc: needs a dataset");
   refused({"train", "CartPole-v1", "--dataset", "x", "--run-dir", run}, "dataset x: is of algo bc");
-  refused({"train", "CartPole-v1", "--algo", "bc", "--dataset", folder / "none", "--run-dir", run}, "no meta.json");
+  refused({"train", "CartPole-v1", "--algo", "bc", "--dataset", folder / "none", "--run-dir", run}, "is not a folder");
   EXPECT_FALSE(fs::exists(run));
 }
 

@@ -1,0 +1,29 @@
+// Every input of the corpus again: those that once were a crash or a hang, and those that reach the readers' branches.
+#include <gtest/gtest.h>
+
+#include "data/file.h"
+#include "tests/fuzz/targets.h"
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Corpus : public testing::TestWithParam<FuzzTarget> {};
+
+TEST_P(Corpus, IsReadCalmly) {
+  int inputs = 0;
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(fs::path(HOTLOOP_SOURCE_DIR) / "tests/fuzz/corpus" / GetParam().name)) {
+    SCOPED_TRACE(entry.path().string());
+    GetParam().run(read_file(entry.path(), 1 << 20));
+    ++inputs;
+  }
+  EXPECT_GT(inputs, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Fuzz, Corpus, testing::ValuesIn(kFuzzTargets),
+                         [](const auto& target) { return std::string(target.param.name); });
+
+}  // namespace
+}  // namespace hotloop
