@@ -41,7 +41,7 @@ class EpisodeSpool {
   void remove();
 
  private:
-  EpisodeSpool(const std::filesystem::path& folder, const EnvSpec& env);
+  EpisodeSpool(const std::filesystem::path& folder, detail::Descriptor lock, const EnvSpec& env);
   void take_records();
 
   std::filesystem::path folder_;

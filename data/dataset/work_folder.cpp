@@ -1,0 +1,53 @@
+#include "data/dataset/work_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
+
+#include "sim/core/error.h"
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A reader's lock (LOCK_SH) keeps out nobody who only asks, too.
+detail::Descriptor locked(const fs::path& folder, int kind) {
+  detail::Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (lock.get() < 0) throw_file_error(target_of(folder), errno);
+  // file systems without locks say so by other errors: there the user must take care
+  if (::flock(lock.get(), kind | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    throw Error("'" + target_of(folder).string() + "': another process is writing it");
+  return lock;
+}
+
+}  // namespace
+
+fs::path work_folder(const fs::path& target, const std::string& what) {
+  return target.parent_path() / ("." + target.filename().string() + "." + what);
+}
+
+fs::path target_of(const fs::path& work_folder) {
+  return work_folder.parent_path() / work_folder.stem().string().substr(1);
+}
+
+detail::Descriptor lock_work_folder(const fs::path& folder) { return locked(folder, LOCK_EX); }
+
+void check_not_locked(const fs::path& folder) {
+  std::error_code ignored;
+  if (fs::is_directory(folder, ignored)) locked(folder, LOCK_SH);
+}
+
+std::string told_of_target(const std::string& message, const fs::path& folder) {
+  std::string text = message;
+  const std::string inner = folder.string(), target = target_of(folder).string();
+  for (std::size_t at = 0; (at = text.find(inner, at)) != std::string::npos; at += target.size()) {
+    std::size_t end = at + inner.size();
+    if (end < text.size() && text[end] == '/') end = std::min(text.find_first_of("':", end), text.size());
+    text.replace(at, end - at, target);
+  }
+  return text;
+}
+
+}  // namespace hotloop
