@@ -12,14 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A reader's lock (LOCK_SH) keeps out nobody who only asks, too.
-detail::Descriptor locked(const fs::path& folder, int kind) {
-  detail::Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (lock.get() < 0) throw_file_error(target_of(folder), errno);
-  // file systems without locks say so by other errors: there the user must take care
-  if (::flock(lock.get(), kind | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    throw Error("'" + target_of(folder).string() + "': another process is writing it");
-  return lock;
+[[noreturn]] void refuse(const fs::path& folder) {
+  throw Error("'" + target_of(folder).string() + "': another process is writing it");
 }
 
 }  // namespace
@@ -32,11 +26,16 @@ fs::path target_of(const fs::path& work_folder) {
   return work_folder.parent_path() / work_folder.stem().string().substr(1);
 }
 
-detail::Descriptor lock_work_folder(const fs::path& folder) { return locked(folder, LOCK_EX); }
+detail::Descriptor lock_work_folder(const fs::path& folder) {
+  detail::Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (lock.get() < 0) throw_file_error(target_of(folder), errno);
+  // file systems without locks say so by other errors: there the user must take care
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) refuse(folder);
+  return lock;
+}
 
 void check_not_locked(const fs::path& folder) {
-  std::error_code ignored;
-  if (fs::is_directory(folder, ignored)) locked(folder, LOCK_SH);
+  if (is_held(folder)) refuse(folder);
 }
 
 std::string told_of_target(const std::string& message, const fs::path& folder) {
