@@ -9,6 +9,7 @@
 #include "sim/core/error.h"
 #include "sim/core/value.h"
 #include "train/commands.h"
+#include "train/stop_signal.h"
 
 namespace hotloop {
 namespace {
@@ -18,6 +19,8 @@ int convert(ConvertOptions& options) {
   if (options.format.empty())
     throw Error(fmt::format("convert: --to is missing: one of {}", fmt::join(kDatasetFormats, ", ")));
   parse_value("--to", options.format, {.choices = kDatasetFormats}, options.format);
+  static const std::string stopped = std::string(kConvertStopped) + "\n";
+  end_at_stop(stopped.c_str());
   if (!log_is_readable(options.log)) return 2;
   return convert_command(options);
 }

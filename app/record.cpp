@@ -39,6 +39,9 @@ int record(RecordArguments& arguments) {
     parse_value("--ref-min-score", arguments.ref_min_score, {}, options.ref_min_score.emplace());
   if (!arguments.ref_max_score.empty())
     parse_value("--ref-max-score", arguments.ref_max_score, {}, options.ref_max_score.emplace());
+  if (options.ref_min_score && options.ref_max_score && *options.ref_min_score >= *options.ref_max_score)
+    throw Error("--ref-max-score " + shown(arguments.ref_max_score) + ": must be above --ref-min-score " +
+                shown(arguments.ref_min_score));
   if (options.random && options.stochastic) throw Error("record: --random and --stochastic exclude each other");
   if (options.random && !arguments.checkpoint.empty())
     throw Error("record: --random and --checkpoint exclude each other");

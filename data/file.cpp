@@ -1,6 +1,7 @@
 #include "data/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -92,6 +93,12 @@ void AtomicFile::commit() {
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw_file_error(path_, errno);
   temporary_.clear();
   sync_folder_of(path_);
+}
+
+bool is_held(const fs::path& path) {
+  const detail::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  // a reader's lock keeps out nobody who only asks, too
+  return file.get() >= 0 && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 void write_output(std::string_view text) {

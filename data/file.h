@@ -46,6 +46,9 @@ class AtomicFile {
   detail::Descriptor file_;
 };
 
+// Whether another process (or another part of this one) holds a lock of flock()'s kind on a file or folder.
+bool is_held(const std::filesystem::path& path);
+
 // The whole file in one AtomicFile.
 void write_file(const std::filesystem::path& path, std::string_view text);
 

@@ -4,8 +4,10 @@
 
 #include <numeric>
 
+#include "data/dataset/table_folder.h"
 #include "sim/core/error.h"
 #include "sim/core/host_memory.h"
+#include "sim/core/value.h"
 #include "train/ppo_limits.h"
 
 namespace hotloop {
@@ -16,12 +18,24 @@ std::size_t resident_limit(Device device) {
   return device.is_cuda() ? cuda_device_info(device.index).free_bytes / 2 : available_memory() / 2;
 }
 
+StepData open_dataset(const std::string& folder, const EnvSpec& spec) {
+  try {
+    StepData data(folder, spec);
+    check_next_group(folder);
+    return data;
+  } catch (const Error& e) {
+    const std::string task = task_of_table_folder(folder);
+    if (task.empty() || task == spec.name) throw;
+    throw Error(fmt::format("{} (it is a dataset of {}, not of {})", e.what(), shown(task), spec.name));
+  }
+}
+
 }  // namespace
 
 BcTrainer::BcTrainer(const TrainConfig& config, const EnvEntry& env, Device device) : Trainer(config, env, device) {
   const std::int64_t count = config_.num_envs * config_.num_steps;
   const EnvSpec spec = spec_with_options(env, config_.env);
-  StepData data(config_.dataset, spec);
+  StepData data = open_dataset(config_.dataset, spec);
   // what follows the KL of a policy has none to follow
   if (update_.lr_schedule == LrSchedule::adaptive) update_.lr_schedule = LrSchedule::constant;
   update_.target_kl = 0;

@@ -64,6 +64,7 @@ struct ConvertOptions {
   std::string log, format, output, dataset_id;  // format, output, dataset_id: as RecordOptions
   bool quiet = false;
 };
+inline constexpr const char* kConvertStopped = "stopped; nothing is kept";
 int convert_command(const ConvertOptions& options);
 
 }  // namespace hotloop

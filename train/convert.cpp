@@ -1,9 +1,12 @@
 // convert_command: the whole episodes of a training's log as a dataset.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "data/dataset/log_episodes.h"
 #include "data/dataset/target.h"
+#include "data/dataset/work_folder.h"
 #include "data/dataset/writer.h"
+#include "data/file.h"
 #include "data/hdf5_handle.h"
 #include "data/staged_path.h"
 #include "sim/core/error.h"
@@ -11,9 +14,12 @@
 #include "sim/core/version.h"
 #include "train/commands.h"
 #include "train/progress.h"
+#include "train/stop_signal.h"
 
 namespace hotloop {
 namespace {
+
+namespace fs = std::filesystem;
 
 // The task of the log as it was configured.
 DatasetInfo describe(const ConvertOptions& options, const LogInfo& log, const TrainConfig& config) {
@@ -29,10 +35,68 @@ DatasetInfo describe(const ConvertOptions& options, const LogInfo& log, const Tr
   return info;
 }
 
+void check_keys(const std::string& path, const LogReader& log) {
+  for (const char* key : kEpisodeKeys)
+    if (!log.contains(key))
+      throw Error(fmt::format("{}: holds no '{}'; convert needs a log with --log-keys {} (or without --log-keys)", path,
+                              key, fmt::join(kEpisodeKeys, ",")));
+}
+
 void check_spaces(const std::string& path, const LogReader& log, const DatasetInfo& info) {
   if (log.obs_dim() != info.env.obs_dim())
     throw Error(fmt::format("{}: observations of {} numbers, but {} has {}", path, log.obs_dim(), info.env.name,
                             info.env.obs_dim()));
+}
+
+// Where the dataset is made. One that a killed process has left is emptied.
+class ConvertFolder {
+ public:
+  explicit ConvertFolder(const fs::path& target)
+      : folder_(work_folder(target, "converting")), lock_((make_folder(folder_), lock_work_folder(folder_))) {
+    std::error_code ignored;
+    fs::remove_all(dataset(), ignored);
+  }
+  ~ConvertFolder() {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  ConvertFolder(const ConvertFolder&) = delete;
+  ConvertFolder& operator=(const ConvertFolder&) = delete;
+
+  const fs::path& path() const { return folder_; }
+  fs::path dataset() const { return folder_ / "dataset"; }
+
+ private:
+  fs::path folder_;
+  detail::Descriptor lock_;
+};
+
+// Returns the steps written.
+std::int64_t write_dataset(const ConvertOptions& options, const LogReader& log, const LoggedEpisodes& episodes,
+                           const DatasetInfo& info, const fs::path& path, ProgressLine& line) {
+  const std::unique_ptr<DatasetWriter> writer = make_dataset_writer(dataset_format(options.format), path, info);
+  const auto start = ProgressLine::Clock::now();
+  const auto total = static_cast<std::int64_t>(episodes.whole.size());
+  std::int64_t steps = 0;
+  read_episodes(log, info.env.action, episodes, [&](const Episode& episode) {
+    check_stop();
+    writer->append(episode);
+    steps += episode.length;
+    const std::chrono::duration<double> seconds = ProgressLine::Clock::now() - start;
+    if (!options.quiet) line.update(episodes_text(episode.id + 1, total, seconds.count()));
+  });
+  writer->finish();
+  return steps;
+}
+
+// Under the names that the user knows.
+template <class Work>
+void told_of(const ConvertFolder& folder, const Work& work) {
+  try {
+    work();
+  } catch (const Error& e) {
+    throw Error(told_of_target(e.what(), folder.path()));
+  }
 }
 
 }  // namespace
@@ -43,9 +107,9 @@ int convert_command(const ConvertOptions& options) {
   const TrainConfig config = resolve_settings(parse_settings(log.info().config, options.log + " (config)"));
   const DatasetInfo info = describe(options, log.info(), config);
   check_dataset_id(info.dataset_id);
+  check_keys(options.log, log);
   check_spaces(options.log, log, info);
-  const DatasetFormat format = dataset_format(options.format);
-  StagedPath staged(dataset_target(format, options.output, info.dataset_id));
+  const fs::path target = dataset_target(dataset_format(options.format), options.output, info.dataset_id);
   ProgressLine line;
   for (const std::string& problem : log.problems()) line.message(problem);
   // a run begins with a reset of every world; those at random times begin no whole episode
@@ -53,26 +117,23 @@ int convert_command(const ConvertOptions& options) {
   const LoggedEpisodes episodes = find_episodes(log, starts_whole);
   if (episodes.whole.empty()) throw Error(options.log + ": holds no whole episode");
   std::int64_t steps = 0;
-  {
-    const std::unique_ptr<DatasetWriter> writer = make_dataset_writer(format, staged.path(), info);
-    const auto start = ProgressLine::Clock::now();
-    const auto total = static_cast<std::int64_t>(episodes.whole.size());
-    read_episodes(log, info.env.action, episodes, [&](const Episode& episode) {
-      writer->append(episode);
-      steps += episode.length;
-      const std::chrono::duration<double> seconds = ProgressLine::Clock::now() - start;
-      if (!options.quiet) line.update(episodes_text(episode.id + 1, total, seconds.count()));
+  listen_for_stop();
+  try {
+    const ConvertFolder folder(target);
+    told_of(folder, [&] {
+      steps = write_dataset(options, log, episodes, info, folder.dataset(), line);
+      rename_new(folder.dataset(), target);
     });
-    writer->finish();
+  } catch (const Stopped& stopped) {
+    line.message(kConvertStopped);
+    return stopped.status;
   }
-  staged.commit_new();
   line.clear();
   if (options.quiet) return 0;
-  line.message(fmt::format("{} episodes, {} steps of {} in {}", episodes.whole.size(), steps, info.env.name,
-                           staged.target().string()));
-  line.message(
-      fmt::format("left out: {} episodes begun before the log or in a gap of it, {} cut by a gap, {} unfinished",
-                  episodes.begun_before, episodes.cut, episodes.unfinished));
+  line.message(fmt::format("{}, {} of {} in {}", counted(static_cast<std::int64_t>(episodes.whole.size()), "episode"),
+                           counted(steps, "step"), info.env.name, target.string()));
+  line.message(fmt::format("left out: {} begun before the log or in a gap of it, {} cut by a gap, {} unfinished",
+                           counted(episodes.begun_before, "episode"), episodes.cut, episodes.unfinished));
   return 0;
 }
 

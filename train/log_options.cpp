@@ -49,29 +49,31 @@ void select_keys(const std::string& text, const Arena& arena, LogSelection& sele
     if (chosen.contains(leaf.name)) selection.keys.push_back(leaf.name);
 }
 
-std::int64_t world_number(const std::string& text, const std::string& whole, double high) {
+// `what` stands before the number where it is only a part of the value.
+std::int64_t world_number(const std::string& what, const std::string& text, double low, double high) {
   std::int64_t value = 0;
-  parse_value("--log-envs " + shown(whole) + ":", text, {.low = 0, .high = high}, value);
+  parse_value("--log-envs " + what, text, {.low = low, .high = high}, value);
   return value;
 }
 
 std::vector<std::int32_t> select_worlds(const std::string& text, std::int64_t num_envs) {
+  if (text.find_first_not_of("0123456789,-") != std::string::npos)
+    throw Error("--log-envs " + shown(text) + ": must be N, A-B or A,B,C: the first N worlds, a range, a list");
   const auto last = static_cast<double>(num_envs - 1);
+  const auto world = [&](const std::string& word) { return world_number(shown(text) + ": world", word, 0, last); };
   std::int64_t begin = 0, count = num_envs;
   const std::size_t dash = text.find('-');
   if (text.find(',') != std::string::npos) {
     std::set<std::int32_t> worlds;
-    for (const std::string& word : split(text))
-      worlds.insert(static_cast<std::int32_t>(world_number(word, text, last)));
+    for (const std::string& word : split(text)) worlds.insert(static_cast<std::int32_t>(world(word)));
     return {worlds.begin(), worlds.end()};
   }
   if (dash != std::string::npos && dash > 0) {
-    begin = world_number(text.substr(0, dash), text, last);
-    count = world_number(text.substr(dash + 1), text, last) - begin + 1;
+    begin = world(text.substr(0, dash));
+    count = world(text.substr(dash + 1)) - begin + 1;
     if (count < 1) throw Error("--log-envs " + shown(text) + ": the second world is before the first");
   } else if (!text.empty()) {
-    count = world_number(text, text, static_cast<double>(num_envs));
-    if (count < 1) throw Error("--log-envs 0: at least one world is logged");
+    count = world_number("(number of worlds)", text, 1, static_cast<double>(num_envs));
   }
   std::vector<std::int32_t> worlds(static_cast<std::size_t>(count));
   std::iota(worlds.begin(), worlds.end(), static_cast<std::int32_t>(begin));

@@ -62,9 +62,9 @@ int play_command(const PlayOptions& options) {
     write_output(out.dump() + "\n");
     return 0;
   }
-  write_output(fmt::format("{}: {} episodes of {}{}\nreturn {:.2f} +- {:.2f}   length {:.1f}\n", path.string(),
-                           r.episodes, info.config.task, options.stochastic ? ", actions sampled" : "", r.return_mean,
-                           r.return_std, r.length_mean));
+  write_output(fmt::format("{}: {} of {}{}\nreturn {:.2f} +- {:.2f}   length {:.1f}\n", path.string(),
+                           counted(r.episodes, "episode"), info.config.task,
+                           options.stochastic ? ", actions sampled" : "", r.return_mean, r.return_std, r.length_mean));
   if (r.non_finite > 0)
     write_output(fmt::format("{} of the episodes turned non-finite and are in no mean\n", r.non_finite));
   for (std::size_t k = 0; k < terms.size(); ++k)

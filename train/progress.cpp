@@ -58,6 +58,10 @@ std::string progress_text(const ProgressState& state) {
          value_text(state.episodic_length) + "   " + duration_text(left) + " left";
 }
 
+std::string counted(std::int64_t count, const std::string& thing) {
+  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
+}
+
 std::string episodes_text(std::int64_t ended, std::int64_t episodes, double seconds) {
   const auto done = static_cast<double>(ended), total = static_cast<double>(episodes);
   return count_text(done) + " of " + count_text(total) + " episodes (" +

@@ -28,6 +28,9 @@ std::string duration_text(double seconds);
 // Three significant digits with k, M, G, T: "999", "1.25 k", "12.3 M".
 std::string count_text(double count);
 
+// "1 episode", "2 episodes".
+std::string counted(std::int64_t count, const std::string& thing);
+
 class ProgressLine {
  public:
   using Clock = std::chrono::steady_clock;

@@ -7,6 +7,7 @@
 #include "data/dataset/describe.h"
 #include "data/dataset/spool.h"
 #include "data/dataset/target.h"
+#include "data/dataset/work_folder.h"
 #include "data/dataset/writer.h"
 #include "data/file.h"
 #include "data/hdf5_handle.h"
@@ -17,6 +18,7 @@
 #include "train/commands.h"
 #include "train/episode_player.h"
 #include "train/progress.h"
+#include "train/stop_signal.h"
 
 namespace hotloop {
 namespace {
@@ -39,12 +41,23 @@ struct Actor {
   int max_episode_steps = 0;
 };
 
+// A task where a policy belongs: the user has not said what plays.
+void refuse_task(const std::string& target) {
+  std::error_code ignored;
+  if (fs::exists(target, ignored)) return;
+  for (const EnvEntry& entry : environments())
+    if (entry.spec.name == target)
+      throw Error(fmt::format(
+          "record: {} is a task; add --random for random actions, or name a run folder or checkpoint of it", target));
+}
+
 Actor make_actor(const RecordOptions& options) {
   Actor actor;
   if (options.random) {
     actor.env = &find_environment(options.target);
     actor.config.env = resolve_options(*actor.env, {});
   } else {
+    refuse_task(options.target);
     actor.checkpoint = resolve_checkpoint(options.target, options.checkpoint);
     actor.file.emplace(read_checkpoint(actor.checkpoint));
     actor.config = checkpoint_info(*actor.file).config;
@@ -131,7 +144,8 @@ class Recorder {
     }
     spool.flush();
     line_.clear();
-    if (non_finite_ > 0) message(fmt::format("{} episodes turned non-finite and are left out", non_finite_));
+    if (non_finite_ > 0)
+      message(fmt::format("left out, because they turned non-finite: {}", counted(non_finite_, "episode")));
   }
 
   void message(const std::string& text) {
@@ -163,6 +177,7 @@ class Recorder {
   }
 
   void show(const EpisodeSpool& spool, std::int64_t ended) {
+    check_stop();
     const std::chrono::duration<double> seconds = Clock::now() - start_;
     if (options_.episodes > 0)
       progress(episodes_text(spool.episodes() + ended, options_.episodes, seconds.count()));
@@ -183,16 +198,23 @@ class Recorder {
 // Taken up where it stopped, or new.
 EpisodeSpool open_spool(const fs::path& folder, const RecordOptions& options, const Json& recording,
                         const EnvSpec& spec) {
-  const bool begun = !EpisodeSpool::recording_of(folder).empty();
-  if (options.resume && begun) {
+  check_not_locked(folder);
+  const std::string before = EpisodeSpool::recording_of(folder);
+  const std::string target = "'" + target_of(folder).string() + "'";
+  if (options.resume && !before.empty()) {
     EpisodeSpool::check_recording(folder, recording.dump());
     return EpisodeSpool::resume(folder, spec);
   }
-  if (begun) throw Error("'" + folder.string() + "' holds an interrupted recording; go on with --resume, or remove it");
+  if (!before.empty())
+    throw Error("an interrupted recording of " + target +
+                " is there; go on by the same command with --resume, or to record anew, " + remove_hint(folder));
   std::error_code ignored;
-  if (options.resume && !fs::exists(folder, ignored))
-    throw Error("--resume: no interrupted recording '" + folder.string() + "'");
-  return EpisodeSpool::create(folder, recording.dump(2) + "\n", spec);
+  if (options.resume && !fs::exists(folder, ignored)) throw Error("--resume: no interrupted recording of " + target);
+  try {
+    return EpisodeSpool::create(folder, recording.dump(2) + "\n", spec);
+  } catch (const Error& e) {
+    throw Error(told_of_target(e.what(), folder));
+  }
 }
 
 void write_from_spool(EpisodeSpool& spool, DatasetFormat format, const DatasetInfo& info, const fs::path& target,
@@ -204,6 +226,7 @@ void write_from_spool(EpisodeSpool& spool, DatasetFormat format, const DatasetIn
   {
     const std::unique_ptr<DatasetWriter> writer = make_dataset_writer(format, staged, info);
     spool.for_each([&](const Episode& episode) {
+      check_stop();
       writer->append(episode);
       recorder.progress(fmt::format("writing {}: {} of {} episodes", format_name(format),
                                     count_text(static_cast<double>(episode.id + 1)),
@@ -213,6 +236,17 @@ void write_from_spool(EpisodeSpool& spool, DatasetFormat format, const DatasetIn
   }
   recorder.clear();
   rename_new(staged, target);
+}
+
+// Says what a stopped recording leaves; the status to exit with.
+int stop(EpisodeSpool& spool, const Stopped& stopped) {
+  spool.flush();
+  const bool kept = spool.episodes() > 0;
+  if (!kept) spool.remove();
+  ProgressLine().message(kept ? fmt::format("stopped; kept: {}; go on by the same command with --resume",
+                                            counted(spool.episodes(), "whole episode"))
+                              : "stopped before the first episode; nothing is kept");
+  return stopped.status;
 }
 
 }  // namespace
@@ -230,18 +264,23 @@ int record_command(const RecordOptions& options) {
   const std::int64_t wanted = options.episodes > 0 ? std::min(options.num_envs, options.episodes) : options.num_envs;
   const std::int64_t worlds = worlds_of_a_round(actor.spec, actor.max_episode_steps, wanted);
   const Json recording = recording_json(options, actor, info, device, worlds);
-  const fs::path folder = target.parent_path() / ("." + target.filename().string() + ".recording");
+  const fs::path folder = work_folder(target, "recording");
+  listen_for_stop();
   EpisodeSpool spool = open_spool(folder, options, recording, actor.spec);
   Recorder recorder(options, actor, exec, worlds);
   try {
     recorder.fill(spool);
     write_from_spool(spool, format, info, target, recorder);
   } catch (const Error& e) {
-    throw Error(fmt::format("{}; what was recorded is kept: go on by the same command with --resume", e.what()));
+    throw Error(told_of_target(e.what(), folder) +
+                "; what was recorded is kept: go on by the same command with --resume");
+  } catch (const Stopped& stopped) {
+    recorder.clear();
+    return stop(spool, stopped);
   }
   spool.remove();
-  recorder.message(fmt::format("{} episodes, {} steps of {} in {}", spool.episodes(), spool.steps(), info.env.name,
-                               target.string()));
+  recorder.message(fmt::format("{}, {} of {} in {}", counted(spool.episodes(), "episode"),
+                               counted(spool.steps(), "step"), info.env.name, target.string()));
   return 0;
 }
 

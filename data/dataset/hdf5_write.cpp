@@ -8,6 +8,8 @@ namespace hotloop {
 namespace {
 
 constexpr std::size_t kPieceBytes = 512 * 1024;  // a chunk: below HDF5's chunk cache of 1 MiB
+// What HDF5 writes in small pieces lies together: between the data of episodes it would cost a disk access a piece.
+constexpr hsize_t kSmallPiecesBytes = hsize_t{1} << 20;
 
 // Without the time of writing, so that the same episodes are the same bytes.
 Hdf5Handle dataset_properties() {
@@ -21,7 +23,10 @@ std::string cannot_write(const std::string& name) { return "cannot write '" + na
 }  // namespace
 
 Hdf5Handle create_hdf5(const std::filesystem::path& path) {
-  return Hdf5Handle(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), cannot_write(path.string()));
+  const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), "HDF5 properties");
+  hdf5_check(H5Pset_meta_block_size(access.get(), kSmallPiecesBytes), "HDF5 properties");
+  hdf5_check(H5Pset_small_data_block_size(access.get(), kSmallPiecesBytes), "HDF5 properties");
+  return Hdf5Handle(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), cannot_write(path.string()));
 }
 
 void flush_hdf5(const Hdf5Handle& file, const std::filesystem::path& path) {
@@ -33,14 +38,14 @@ Hdf5Handle create_group(hid_t parent, const std::string& name) {
   return Hdf5Handle(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), cannot_write(name));
 }
 
-void write_dataset(hid_t group, const std::string& name, hid_t file_type, hid_t memory_type,
-                   const std::vector<hsize_t>& dims, const void* data) {
+void write_dataset(hid_t group, const std::string& name, hid_t type, const std::vector<hsize_t>& dims,
+                   const void* data) {
   const Hdf5Handle space(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr), cannot_write(name));
   const Hdf5Handle layout = dataset_properties();
-  const Hdf5Handle set(H5Dcreate2(group, name.c_str(), file_type, space.get(), H5P_DEFAULT, layout.get(), H5P_DEFAULT),
+  const Hdf5Handle set(H5Dcreate2(group, name.c_str(), type, space.get(), H5P_DEFAULT, layout.get(), H5P_DEFAULT),
                        cannot_write(name));
   if (std::find(dims.begin(), dims.end(), 0u) != dims.end()) return;
-  hdf5_check(H5Dwrite(set.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), cannot_write(name));
+  hdf5_check(H5Dwrite(set.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), cannot_write(name));
 }
 
 RowDataset::RowDataset(hid_t group, const std::string& name, Hdf5Handle type, std::vector<hsize_t> row_dims)

@@ -15,9 +15,15 @@ void flush_hdf5(const Hdf5Handle& file, const std::filesystem::path& path);
 
 Hdf5Handle create_group(hid_t parent, const std::string& name);
 
-// A contiguous dataset of `dims`; `data` is of `memory_type` and stored as `file_type`.
-void write_dataset(hid_t group, const std::string& name, hid_t file_type, hid_t memory_type,
-                   const std::vector<hsize_t>& dims, const void* data);
+// A contiguous dataset of `dims`; `data` is of `type`.
+void write_dataset(hid_t group, const std::string& name, hid_t type, const std::vector<hsize_t>& dims,
+                   const void* data);
+
+// For what is stored as another type: HDF5 would take, and zero, a megabyte for each dataset that it converts.
+template <class To, class From>
+std::vector<To> converted(const std::vector<From>& values) {
+  return {values.begin(), values.end()};
+}
 
 // A chunked dataset of rows that grows at its end.
 class RowDataset {

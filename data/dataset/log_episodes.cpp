@@ -8,9 +8,9 @@
 namespace hotloop {
 namespace {
 
-constexpr std::int64_t kWindowBytes = 128 << 20;
-constexpr const char *kObservation = "observation", *kAction = "action", *kReward = "next/reward",
-                     *kTerminated = "next/terminated", *kTruncated = "next/truncated";
+constexpr std::int64_t kWindowBytes = 320 << 20;
+constexpr const char *kObservation = kEpisodeKeys[0], *kAction = kEpisodeKeys[1], *kReward = kEpisodeKeys[2],
+                     *kTerminated = kEpisodeKeys[3], *kTruncated = kEpisodeKeys[4];
 
 // A log of any origin may hold something else under the name.
 void check_key(const LogReader& log, const char* name, DType dtype, std::int64_t numel) {
@@ -139,15 +139,19 @@ void read_episodes(const LogReader& log, const ActionSpace& action, const Logged
   std::int64_t longest = 1;
   for (const LoggedEpisode& e : episodes.whole) longest = std::max(longest, e.length);
   const std::int64_t column_bytes = std::max<std::int64_t>(1, log.num_rows() * window.row_bytes());
-  const std::int64_t at_once = std::clamp<std::int64_t>(kWindowBytes / column_bytes, 1, log.world_group());
+  // HDF5 reads chunks whole: a group of worlds is read once for each window that it is cut into, so as few as can be
+  const std::int64_t group = std::min(log.world_group(), log.num_worlds());
+  const std::int64_t most = std::clamp<std::int64_t>(kWindowBytes / column_bytes, 1, group);
+  const std::int64_t windows = (group + most - 1) / most, at_once = (group + windows - 1) / windows;
   const std::int64_t rows_at_once = std::max(longest, kWindowBytes / (at_once * window.row_bytes()));
   Finals finals;
   Episode episode;
   for (const LoggedEpisode& e : episodes.whole) {
     if (!window.holds(e)) {
       // several columns go with all their rows; of a single one a piece from this episode on
-      const std::int64_t column = e.column / at_once * at_once, row = at_once > 1 ? 0 : e.row;
-      const std::int64_t columns = std::min(at_once, log.num_worlds() - column);
+      const std::int64_t first = e.column / group * group, end = std::min(first + group, log.num_worlds());
+      const std::int64_t column = first + (e.column - first) / at_once * at_once, row = at_once > 1 ? 0 : e.row;
+      const std::int64_t columns = std::min(at_once, end - column);
       const std::int64_t rows = std::min(rows_at_once, log.num_rows() - row);
       window.load(row, rows, column, columns);
       finals = read_finals(log, row, rows, column, columns);

@@ -1,5 +1,6 @@
 // The whole episodes in a trajectory log, in order of (world, start).
 #pragma once
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -8,6 +9,10 @@
 #include "data/log/log_reader.h"
 
 namespace hotloop {
+
+// What a log must hold of each step.
+inline constexpr std::array kEpisodeKeys = {"observation", "action", "next/reward", "next/terminated",
+                                            "next/truncated"};
 
 // Where an episode lies in the log.
 struct LoggedEpisode {
@@ -25,7 +30,7 @@ struct LoggedEpisodes {
 // Reads the flags of ends only. `starts_whole`: the first row of the log begins an episode in every world.
 LoggedEpisodes find_episodes(const LogReader& log, bool starts_whole);
 
-// Reads those episodes, numbered from 0 on. Memory: about 128 MB, whatever the log's size.
+// Reads those episodes, numbered from 0 on. Memory: about 320 MB, whatever the log's size.
 void read_episodes(const LogReader& log, const ActionSpace& action, const LoggedEpisodes& episodes,
                    const std::function<void(const Episode&)>& take);
 

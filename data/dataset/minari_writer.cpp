@@ -37,13 +37,14 @@ class MinariWriter : public DatasetWriter {
     if (episode.seed >= 0) write_integer_attribute(group.get(), "seed", episode.seed, name);
     if (episode.world >= 0) write_integer_attribute(group.get(), "world", episode.world, name);
     write_reward_statistics(group.get(), episode, name);
-    const auto write = [&](const char* name, hid_t file_type, hid_t memory_type, const std::vector<hsize_t>& dims,
-                           const void* data) { write_dataset(group.get(), name, file_type, memory_type, dims, data); };
-    write("observations", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {length + 1, width}, episode.observations.data());
+    const auto write = [&](const char* name, hid_t type, const std::vector<hsize_t>& dims, const void* data) {
+      write_dataset(group.get(), name, type, dims, data);
+    };
+    write("observations", H5T_IEEE_F32LE, {length + 1, width}, episode.observations.data());
     write_actions(group.get(), episode);
-    write("rewards", H5T_IEEE_F64LE, H5T_NATIVE_FLOAT, {length}, episode.rewards.data());
-    write("terminations", bool_.get(), bool_.get(), {length}, episode.terminated.data());
-    write("truncations", bool_.get(), bool_.get(), {length}, episode.truncated.data());
+    write("rewards", H5T_IEEE_F64LE, {length}, converted<double>(episode.rewards).data());
+    write("terminations", bool_.get(), {length}, episode.terminated.data());
+    write("truncations", bool_.get(), {length}, episode.truncated.data());
     create_group(group.get(), "infos");  // readers want it even where it is empty
     ++episodes_;
     steps_ += episode.length;
@@ -68,10 +69,7 @@ class MinariWriter : public DatasetWriter {
     const ActionSpace& action = info_.env.action;
     std::vector<hsize_t> dims = {static_cast<hsize_t>(episode.length)};
     if (action.kind != ActionSpace::Kind::discrete) dims.push_back(static_cast<hsize_t>(action.dim()));
-    if (action.is_box())
-      write_dataset(group, "actions", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, dims, episode.actions.data());
-    else
-      write_dataset(group, "actions", H5T_STD_I64LE, H5T_NATIVE_INT64, dims, episode.actions.data());
+    write_dataset(group, "actions", action.is_box() ? H5T_IEEE_F32LE : H5T_STD_I64LE, dims, episode.actions.data());
   }
 
   static void write_reward_statistics(hid_t group, const Episode& episode, const std::string& name) {

@@ -37,18 +37,17 @@ class RobomimicWriter : public DatasetWriter {
     if (episode.world >= 0) write_integer_attribute(demo.get(), "world", episode.world, name);
     const std::vector<hsize_t> wide = {length, width};
     const float* const observations = episode.observations.data();
-    write_dataset(create_group(demo.get(), "obs").get(), "flat", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, wide, observations);
-    write_dataset(create_group(demo.get(), "next_obs").get(), "flat", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, wide,
-                  observations + width);
+    write_dataset(create_group(demo.get(), "obs").get(), "flat", H5T_IEEE_F32LE, wide, observations);
+    write_dataset(create_group(demo.get(), "next_obs").get(), "flat", H5T_IEEE_F32LE, wide, observations + width);
     const bool box = info_.env.action.is_box();
     write_dataset(demo.get(), "actions", box ? H5T_IEEE_F32LE : H5T_STD_I64LE,
-                  box ? H5T_NATIVE_FLOAT : H5T_NATIVE_INT64, {length, static_cast<hsize_t>(info_.env.action.dim())},
-                  episode.actions.data());
-    write_dataset(demo.get(), "rewards", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {length}, episode.rewards.data());
+                  {length, static_cast<hsize_t>(info_.env.action.dim())}, episode.actions.data());
+    write_dataset(demo.get(), "rewards", H5T_IEEE_F32LE, {length}, episode.rewards.data());
     // dones stop a learner's bootstrap, so that the end of time is none
+    const std::vector<std::int64_t> terminated = converted<std::int64_t>(episode.terminated);
     for (const char* key : {"dones", "terminated"})
-      write_dataset(demo.get(), key, H5T_STD_I64LE, H5T_NATIVE_UINT8, {length}, episode.terminated.data());
-    write_dataset(demo.get(), "truncated", H5T_STD_I64LE, H5T_NATIVE_UINT8, {length}, episode.truncated.data());
+      write_dataset(demo.get(), key, H5T_STD_I64LE, {length}, terminated.data());
+    write_dataset(demo.get(), "truncated", H5T_STD_I64LE, {length}, converted<std::int64_t>(episode.truncated).data());
     ++episodes_;
     steps_ += episode.length;
   }

@@ -1,8 +1,5 @@
 #include "data/dataset/spool.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -10,6 +7,7 @@
 #include <system_error>
 
 #include "data/crc32c.h"
+#include "data/dataset/work_folder.h"
 #include "data/json_text.h"
 #include "sim/core/error.h"
 #include "sim/core/value.h"
@@ -31,14 +29,6 @@ struct Record {
 static_assert(sizeof(Record) == 32);
 
 std::uint64_t checksum_of(const Record& record) { return crc32c(&record, offsetof(Record, checksum)); }
-
-detail::Descriptor lock_folder(const fs::path& folder) {
-  detail::Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (lock.get() < 0) throw_file_error(folder, errno);
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    throw Error("'" + folder.string() + "' is in use by another recording");
-  return lock;
-}
 
 template <class T>
 std::string_view bytes_of(const std::vector<T>& values) {
@@ -63,9 +53,9 @@ class BackReader {
 
 }  // namespace
 
-EpisodeSpool::EpisodeSpool(const fs::path& folder, const EnvSpec& env)
+EpisodeSpool::EpisodeSpool(const fs::path& folder, detail::Descriptor lock, const EnvSpec& env)
     : folder_(folder),
-      lock_(lock_folder(folder)),
+      lock_(std::move(lock)),
       width_(static_cast<std::size_t>(env.obs_dim())),
       action_bytes_(action_bytes(env.action)),
       index_(folder / kIndex),
@@ -76,15 +66,16 @@ EpisodeSpool::EpisodeSpool(const fs::path& folder, const EnvSpec& env)
       truncated_(folder / "truncated.bin") {}
 
 EpisodeSpool EpisodeSpool::create(const fs::path& folder, const std::string& recording, const EnvSpec& env) {
-  std::error_code reason;
-  if (!recording_of(folder).empty()) throw_file_error(folder, EEXIST);
   make_folder(folder);
+  detail::Descriptor lock = lock_work_folder(folder);  // before all else: the folder may be another process'
+  if (!recording_of(folder).empty()) throw_file_error(folder, EEXIST);
   try {
-    EpisodeSpool spool(folder, env);
+    EpisodeSpool spool(folder, std::move(lock), env);
     write_file(folder / kRecording, recording);
     return spool;
   } catch (...) {
-    fs::remove_all(folder, reason);
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
     throw;
   }
 }
@@ -97,19 +88,24 @@ std::string EpisodeSpool::recording_of(const fs::path& folder) {
 
 void EpisodeSpool::check_recording(const fs::path& folder, const std::string& recording) {
   using Json = nlohmann::ordered_json;
+  const std::string what = "--resume: the interrupted recording of '" + target_of(folder).string() + "'";
   const Json now = Json::parse(recording);
-  const Json before = parse_json_object<Json>(recording_of(folder), (folder / kRecording).string());
+  Json before;
+  try {
+    before = parse_json_object<Json>(recording_of(folder), "");
+  } catch (const Error&) {
+    throw Error(what + " is damaged; to record anew, " + remove_hint(folder));
+  }
   for (const auto& [key, value] : now.items()) {
     const auto was = before.find(key);
     if (was != before.end() && *was == value) continue;
-    throw Error("--resume: the interrupted recording '" + folder.string() + "' was of another " + key + " (" +
-                (was == before.end() ? "none" : shown(was->dump())) + ", now " + shown(value.dump()) +
-                "); give the command as it was, or remove that folder");
+    throw Error(what + " was of another " + key + " (" + (was == before.end() ? "none" : shown(was->dump())) +
+                ", now " + shown(value.dump()) + "); give the command as it was, or " + remove_hint(folder));
   }
 }
 
 EpisodeSpool EpisodeSpool::resume(const fs::path& folder, const EnvSpec& env) {
-  EpisodeSpool spool(folder, env);
+  EpisodeSpool spool(folder, lock_work_folder(folder), env);
   remove_temporaries(folder);
   spool.take_records();
   return spool;
@@ -140,7 +136,8 @@ void EpisodeSpool::take_records() {
 }
 
 void EpisodeSpool::fail_damaged() const {
-  throw Error("'" + folder_.string() + "': this interrupted recording is damaged; remove it and record anew");
+  throw Error("the interrupted recording of '" + target_of(folder_).string() + "' is damaged; to record anew, " +
+              remove_hint(folder_));
 }
 
 void EpisodeSpool::append(const Episode& episode) {

@@ -43,7 +43,7 @@ class EpisodeSpool {
   void remove();
 
  private:
-  EpisodeSpool(const std::filesystem::path& folder, const EnvSpec& env);
+  EpisodeSpool(const std::filesystem::path& folder, detail::Descriptor lock, const EnvSpec& env);
   void take_records();
   [[noreturn]] void fail_damaged() const;
 

@@ -215,8 +215,8 @@ void LogFile::count_iterations(std::vector<std::string>& problems) {
                              e[k] >= (final_end_.empty() ? 0 : final_end_.back()) &&
                              static_cast<hsize_t>(e[k]) <= entries;
       if (!ascending) {
-        problems.push_back(index.where + ": iterations from the " + std::to_string(iterations_.size()) +
-                           "th on are out of order");
+        problems.push_back(index.where + ": entry " + std::to_string(iterations_.size()) +
+                           " and those after it are out of order");
         return;
       }
       iterations_.push_back({i[k], s[k]});

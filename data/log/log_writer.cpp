@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "data/file.h"
 #include "sim/core/error.h"
 
 namespace hotloop {
@@ -25,6 +26,9 @@ std::int64_t first_segment(const fs::path& path, bool resume) {
     while (taken(log_segment_path(path, number))) ++number;
     return number;
   }
+  for (std::int64_t n = 0; n < 2 || taken(log_segment_path(path, n)); ++n)
+    if (is_held(log_part_path(log_segment_path(path, n))))
+      throw Error(path.string() + ": another process is writing it");
   for (const std::int64_t n : {0, 1}) {
     const fs::path segment = log_segment_path(path, n);
     if (taken(segment))

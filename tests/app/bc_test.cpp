@@ -88,6 +88,18 @@ TEST(Bc, RefusesWhatMakesNoSense) {
   refused({"train", "CartPole-v1", "--algo", "bc", "--run-dir", run}, "algo bc: needs a dataset");
   refused({"train", "CartPole-v1", "--dataset", "x", "--run-dir", run}, "dataset x: is of algo bc");
   refused({"train", "CartPole-v1", "--algo", "bc", "--dataset", folder / "none", "--run-dir", run}, "is not a folder");
+  const fs::path dataset = folder / "dataset";
+  ASSERT_EQ(run_program({"record", "Pendulum-v1", "--random", "--format", "tensordict", "-o", dataset.string(),
+                         "--episodes", "1", "--device", "cpu"},
+                        ".", kLimit)
+                .status,
+            0);
+  const auto bc = [&](const char* task) {
+    return Words{"train", task, "--algo", "bc", "--dataset", dataset.string(), "--device", "cpu", "--run-dir", run};
+  };
+  refused(bc("CartPole-v1"), "must be [steps, 4] (it is a dataset of Pendulum-v1, not of CartPole-v1)");
+  fs::rename(dataset / "next", folder / "moved");
+  refused(bc("Pendulum-v1"), "dataset/next/meta.json: is missing: the dataset is not whole");
   EXPECT_FALSE(fs::exists(run));
 }
 

@@ -1,8 +1,10 @@
 // `hotloop convert` of a log far larger than the memory that it may take.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 
 #include "data/log/log_writer.h"
@@ -83,9 +85,21 @@ TEST(ConvertLarge, SlowTenGigabytesInHalfAGigabyteOfMemory) {
   const fs::path log = folder / "log.h5", dataset = folder / "dataset";
   const std::int64_t episodes = write_large_log(log, find_environment("Ant-v5").spec);
   ASSERT_GT(fs::file_size(log), 9.9e9);
+  const std::vector<std::string> words = {"convert", log.string(), "--to", "tensordict", "-o", dataset.string()};
+  // while the log is checked, and while it is converted
+  for (const bool converting : {false, true}) {
+    const fs::path work = folder / ".dataset.converting";
+    Program program(words);
+    ::usleep(300000);
+    for (int tries = 0; converting && tries < 6000 && !fs::exists(work); ++tries) ::usleep(100000);
+    program.signal(SIGINT);
+    const ProgramResult stopped = program.wait(300);
+    EXPECT_EQ(stopped.status, 128 + SIGINT);
+    EXPECT_EQ(stopped.err, "stopped; nothing is kept\n");
+    EXPECT_FALSE(fs::exists(work));
+  }
   const auto start = std::chrono::steady_clock::now();
-  const ProgramResult result =
-      run_program({"convert", log.string(), "--to", "tensordict", "-o", dataset.string()}, ".", 3000);
+  const ProgramResult result = run_program(words, ".", 3000);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   ASSERT_EQ(result.status, 0) << result.err;
   EXPECT_NE((result.out + result.err).find(std::to_string(episodes) + " episodes"), std::string::npos)

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "data/dataset/work_folder.h"
 #include "data/dataset/writer.h"
 #include "data/file.h"
 #include "data/log/log_writer.h"
@@ -145,9 +146,31 @@ TEST(Convert, WholeEpisodesWithTheirBitsInEveryFormat) {
   EXPECT_EQ(status, 0) << log;
 }
 
+TEST(Convert, ASecondProcessIsToldAndWhatAKilledOneLeftIsCleared) {
+  const TempFolder folder;
+  write_log(folder / "log.h5", -1);
+  const fs::path work = folder / ".x.converting";
+  fs::create_directory(work);
+  write_file(work / "dataset", "of a killed process\n");
+  const std::vector<std::string> words = {"convert", "log.h5", "--to", "d4rl", "-o", "x"};
+  {
+    const detail::Descriptor lock = lock_work_folder(work);
+    check_bad_input({words, "x': another process is writing it"}, folder.path());
+  }
+  const ProgramResult result = run_program(words, folder.path(), kLimit);
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_FALSE(fs::exists(work));
+}
+
 TEST(Convert, BadInput) {
   const TempFolder folder;
   write_log(folder / "log.h5", -1);
+  ASSERT_EQ(run_program({"train", "CartPole-v1", "--device", "cpu", "--quiet", "--run-dir", folder / "run",
+                         "--total-timesteps", "1024", "--log-trajectories", folder / "few.h5", "--log-keys",
+                         "observation,action,next/reward,next/terminated"},
+                        ".", kLimit)
+                .status,
+            0);
   write_file(folder / "text.h5", "text\n");
   const std::vector<BadInput> cases = {
       {{"convert"}, "name a trajectory log"},
@@ -158,6 +181,8 @@ TEST(Convert, BadInput) {
       {{"convert", "log.h5", "--to", "minari", "-o", "x", "--dataset-id", "x"}, "--dataset-id x"},
       {{"convert", "none.h5", "--to", "d4rl", "-o", "x"}, "none.h5"},
       {{"convert", "text.h5", "--to", "d4rl", "-o", "x"}, "text.h5"},
+      {{"convert", "few.h5", "--to", "d4rl", "-o", "x"},
+       "few.h5: holds no 'next/truncated'; convert needs a log with --log-keys observation,action,"},
       {{"convert", ".", "--to", "d4rl", "-o", "x"}, "."},
   };
   for (const BadInput& bad : cases) check_bad_input(bad, folder.path());

@@ -338,11 +338,14 @@ TEST(LogRun, BadInputIsOneLine) {
   };
   refused({"--log-keys", "next/rewards"}, "did you mean 'next/reward'?");
   refused({"--log-keys", "state"}, "add action");
-  refused({"--log-envs", "3-9"}, "[0, 7]");
-  refused({"--log-envs", "9"}, "[0, 8]");
+  refused({"--log-envs", "3-9"}, "--log-envs 3-9: world 9: must be an integer in [0, 7]");
+  refused({"--log-envs", "9"}, "--log-envs (number of worlds) 9: must be an integer in [1, 8]");
+  refused({"--log-envs", "0"}, "[1, 8]");
+  refused({"--log-envs", "1,8"}, "--log-envs 1,8: world 8: must be an integer in [0, 7]");
+  refused({"--log-envs", "few"}, "--log-envs few: must be N, A-B or A,B,C");
   refused({"--log-policy", "blok"}, "--log-policy blok");
   refused({"--log-every", "0"}, "--log-every 0");
-  refused({"--log-gzip", "10"}, "--log-gzip 10");
+  refused({"--log-gzip", "10"}, "--log-gzip 10: must be an integer in [0, 9]");
   refused({"--log-trajectories", (folder / "no/a.h5").string()}, "No such file or directory");
   expect_refused(train(run, {"--log-every", "2"}), "--log-trajectories");
   write_file(path, "there");

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "data/dataset/writer.h"
@@ -76,6 +77,9 @@ TEST(Record, StepsAreWholeEpisodesUntilThereAreEnough) {
   const TempFolder folder;
   expect_success(
       run_program(record("Pendulum-v1", "minari", folder.path(), {"--random", "--steps", "401"}), ".", kLimit));
+  const ProgramResult one =
+      run_program(record("Pendulum-v1", "d4rl", folder / "one", {"--random", "--steps", "1"}), ".", kLimit);
+  EXPECT_NE(one.err.find("1 episode, 200 steps of Pendulum-v1"), std::string::npos) << one.err;
   const auto about = metadata(folder.path(), "hotloop/pendulum-v1/random-v0");
   EXPECT_EQ(about["total_episodes"], 3);
   EXPECT_EQ(about["total_steps"], 600);
@@ -127,7 +131,7 @@ TEST(Record, ResumesAfterKillToTheSameBits) {
   EXPECT_GT(kills, 0);
   if (!fs::exists(folder / "cut")) {
     ASSERT_TRUE(fs::exists(spool));
-    check_bad_input({words("cut"), "interrupted recording; go on with --resume"}, folder.path());
+    check_bad_input({words("cut"), "interrupted recording of"}, folder.path());
     Words other = words("cut");
     other.insert(other.end(), {"--resume", "--seed", "5"});
     check_bad_input({other, "of another seed (1, now 5)"}, folder.path());
@@ -137,6 +141,39 @@ TEST(Record, ResumesAfterKillToTheSameBits) {
   }
   EXPECT_FALSE(fs::exists(spool));
   EXPECT_TRUE(contents(folder / "whole") == contents(folder / "cut"));
+}
+
+// While a recording that would take hours is at work.
+TEST(Record, ASecondProcessIsToldAndASignalSaysWhatIsKept) {
+  const TempFolder folder;
+  const Words words = record("Pendulum-v1", "d4rl", "set", {"--random", "--episodes", "100000000", "--quiet"});
+  Words again = words;
+  again.push_back("--resume");
+  const fs::path spool = folder / ".set.recording";
+  for (const auto& [number, resumed] : {std::pair(SIGINT, false), std::pair(SIGTERM, true)}) {
+    Program program(resumed ? again : words, folder.path());
+    const auto recorded = [&] {
+      return fs::exists(spool / "episodes.bin") ? fs::file_size(spool / "episodes.bin") : 0;
+    };
+    const std::uintmax_t before = recorded();
+    for (int tries = 0; tries < 600 && recorded() == before; ++tries) ::usleep(100000);
+    ASSERT_GT(recorded(), before);
+    for (const Words& second : {words, again}) {
+      const ProgramResult told = run_program(second, folder.path(), kLimit);
+      EXPECT_EQ(told.status, 2);
+      EXPECT_NE(told.err.find("set': another process is writing it\n"), std::string::npos) << told.err;
+    }
+    program.signal(number);
+    const ProgramResult stopped = program.wait(kLimit);
+    EXPECT_EQ(stopped.status, 128 + number);
+    EXPECT_TRUE(stopped.err.starts_with("stopped; kept: ")) << stopped.err;
+    EXPECT_TRUE(stopped.err.ends_with("whole episodes; go on by the same command with --resume\n")) << stopped.err;
+    EXPECT_EQ(std::count(stopped.err.begin(), stopped.err.end(), '\n'), 1) << stopped.err;
+  }
+  check_bad_input({words, "go on by the same command with --resume, or to record anew, remove the folder"},
+                  folder.path());
+  write_file(spool / "recording.json", "[1");
+  check_bad_input({again, "set' is damaged; to record anew, remove the folder"}, folder.path());
 }
 
 TEST(Record, BadInput) {
@@ -152,7 +189,8 @@ TEST(Record, BadInput) {
       {{"record"}, "name a run folder"},
       {{"record", "CartPole-v1", "--random", "--episodes", "1", "-o", "x"}, "--format is missing: one of minari, d4rl"},
       {{"record", "CartPole-v1", "--format", "d4rl", "--episodes", "1", "-o", "x"},
-       "no run or checkpoint 'CartPole-v1'"},
+       "CartPole-v1 is a task; add --random"},
+      {{"record", "CartPole-v3", "--format", "d4rl", "--episodes", "1", "-o", "x"}, "no run or checkpoint"},
       {{"record", "CartPole-v2", "--random", "--format", "d4rl", "--episodes", "1", "-o", "x"}, "CartPole-v1"},
       {{"record", "empty_run", "--format", "d4rl", "--episodes", "1", "-o", "x"}, "holds no best.safetensors"},
       {{"record", "file", "--format", "d4rl", "--episodes", "1", "-o", "x"}, "file"},
@@ -165,6 +203,8 @@ TEST(Record, BadInput) {
       {random({"-o", "x", "--episodes", "1", "--num-envs", "0"}), "--num-envs 0"},
       {random({"-o", "x", "--episodes", "1", "--device", "gpu"}), "device"},
       {random({"-o", "x", "--episodes", "1", "--ref-min-score", "low"}), "--ref-min-score low"},
+      {random({"-o", "x", "--episodes", "1", "--ref-min-score", "5", "--ref-max-score", "4"}),
+       "--ref-max-score 4: must be above --ref-min-score 5"},
       {random({"-o", "x", "--episodes", "1", "--stochastic"}), "--random and --stochastic"},
       {random({"-o", "x", "--episodes", "1", "--resume"}), "no interrupted recording"},
       {random({"-o", "x", "--episodes", "1", "--dataset-id", "a b-v0"}), "--dataset-id 'a b-v0'"},
@@ -189,14 +229,18 @@ TEST(Record, AFullDiskKeepsWhatWasRecorded) {
     const auto words = [&](const fs::path& output) {
       return record("Pendulum-v1", format, output, {"--random", "--episodes", "40", "--num-envs", "4", "--quiet"});
     };
-    expect_one_line(run_program(words(disk_path / "set"), ".", kLimit), "go on by the same command with --resume");
+    const ProgramResult full = run_program(words(disk_path / "set"), ".", kLimit);
+    expect_one_line(full, "go on by the same command with --resume");
+    EXPECT_EQ(full.err.find(".recording"), std::string::npos) << full.err;
     const fs::path set = format == "minari" ? disk_path / "set/hotloop/pendulum-v1/random-v0" : disk_path / "set";
     EXPECT_FALSE(fs::exists(set));
     // room for the spool, not for the dataset beside it
     disk.change("size=300k");
     Words again = words(disk_path / "set");
     again.push_back("--resume");
-    expect_one_line(run_program(again, ".", kLimit), "go on by the same command with --resume");
+    const ProgramResult still_full = run_program(again, ".", kLimit);
+    expect_one_line(still_full, "go on by the same command with --resume");
+    EXPECT_EQ(still_full.err.find(".recording"), std::string::npos) << still_full.err;
     EXPECT_FALSE(fs::exists(set));
     disk.change("size=64m");
     expect_success(run_program(again, ".", kLimit));

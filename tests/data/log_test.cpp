@@ -185,6 +185,19 @@ TEST(Log, FoldersThatCannotBeWritten) {
 }
 
 // In a process of its own, as the library keeps a file that it cannot close.
+TEST(Log, ASecondWriterIsTold) {
+  const TempFolder folder;
+  const fs::path path = folder / "a.h5";
+  const auto second = [&] { return error_text([&] { LogWriter(path, small_log_spec(), LogWriterOptions{}); }); };
+  {
+    LogWriter writer(path, small_log_spec(), LogWriterOptions{});
+    EXPECT_EQ(second(), path.string() + ": another process is writing it");
+    writer.append(SmallIteration(small_log_spec(), 0).iteration);
+    writer.close();
+  }
+  EXPECT_NE(second().find("is there already"), std::string::npos);
+}
+
 TEST(LogDeathTest, AFileThatMayNotGrowKeepsWhatItHeld) {
   const TempFolder folder;
   const fs::path path = folder / "a.h5";

@@ -50,7 +50,7 @@ void add_bytes(const fs::path& file, std::size_t count) { AppendFile(file).appen
 
 TEST(Spool, GoesOnAfterTheLastWholeRecord) {
   const TempFolder folder;
-  const fs::path path = folder / "spool";
+  const fs::path path = folder / ".spool.recording";
   {
     EpisodeSpool spool = EpisodeSpool::create(path, "{}", spec());
     spool.append(episode(0, 3));
@@ -72,7 +72,7 @@ TEST(Spool, GoesOnAfterTheLastWholeRecord) {
 
 TEST(Spool, ARecordWithAWrongChecksumEndsIt) {
   const TempFolder folder;
-  const fs::path path = folder / "spool";
+  const fs::path path = folder / ".spool.recording";
   {
     EpisodeSpool spool = EpisodeSpool::create(path, "{}", spec());
     spool.append(episode(0, 3));
@@ -85,16 +85,19 @@ TEST(Spool, ARecordWithAWrongChecksumEndsIt) {
 
 TEST(Spool, MissingDataAndASecondWriterAreErrors) {
   const TempFolder folder;
-  const fs::path path = folder / "spool";
+  const fs::path path = folder / ".spool.recording";
   EXPECT_EQ(EpisodeSpool::recording_of(path), "");
   {
     EpisodeSpool spool = EpisodeSpool::create(path, "{\"a\": 1}", spec());
     EXPECT_EQ(EpisodeSpool::recording_of(path), "{\"a\": 1}");
     spool.append(episode(0, 3));
     spool.flush();
-    EXPECT_NE(error_text([&] { EpisodeSpool::resume(path, spec()); }).find("in use"), std::string::npos);
-    EXPECT_NE(error_text([&] { EpisodeSpool::create(path, "{}", spec()); }).find("exists"), std::string::npos);
+    EXPECT_NE(error_text([&] { EpisodeSpool::resume(path, spec()); }).find("spool': another process"),
+              std::string::npos);
+    EXPECT_NE(error_text([&] { EpisodeSpool::create(path, "{}", spec()); }).find("another process"), std::string::npos);
+    spool.flush();  // its files are still there
   }
+  EXPECT_NE(error_text([&] { EpisodeSpool::create(path, "{}", spec()); }).find("exists"), std::string::npos);
   fs::resize_file(path / "action.bin", 4);
   EXPECT_NE(error_text([&] { EpisodeSpool::resume(path, spec()); }).find("damaged"), std::string::npos);
 }
