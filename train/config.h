@@ -49,6 +49,7 @@ struct TrainConfig {
   std::int64_t max_episode_steps = 0;  // 0: the task's own
   bool random_episode_start = false;
 
+  std::string road = "auto";       // auto, fused, generic
   std::string precision = "fp32";  // fp32, tf32, bf16
   std::string capture = "auto";    // auto, on, off
   std::int64_t num_shards = 2;     // CPU: parts of a minibatch, each on one thread, summed in order
@@ -172,6 +173,11 @@ void visit_network_keys(Config& c, Visitor&& v) {
 
 template <class Config, class Visitor>
 void visit_execution_keys(Config& c, Visitor&& v) {
+  v("road", c.road,
+    KeyRule{
+        .choices = {"auto", "fused", "generic"},
+        .help = "what runs the networks: fused, our own code (CPU, fp32); generic, LibTorch; auto: fused where it can",
+        .may_change = true});
   v("precision", c.precision,
     KeyRule{.choices = {"fp32", "tf32", "bf16"}, .help = "of matrix products; parameters stay fp32"});
   v("capture", c.capture, KeyRule{.choices = {"auto", "on", "off"}, .help = "replay one CUDA graph an iteration"});

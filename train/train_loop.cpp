@@ -131,9 +131,11 @@ TrainRun::TrainRun(const TrainConfig& config, const TrainOptions& options, Devic
   if (device.is_cuda()) gpu_ = std::make_unique<GpuMonitor>(cuda_device_info(device.index).pci_bus_id);
   if (!options.log.path.empty()) open_log(options);
   if (quiet_) return;
-  progress_.message(fmt::format("{} on {}: {}, {} parameters, generic road, {}, run folder {}", config.task,
-                                device.str(), trainer_->source(), trainer_->policy().num_parameters, config.precision,
-                                folder_.path().string()));
+  progress_.message(fmt::format("{} on {}: {}, {} parameters, {} road, {}, run folder {}", config.task, device.str(),
+                                trainer_->source(), trainer_->policy().num_parameters, road_name(trainer_->road()),
+                                config.precision, folder_.path().string()));
+  const std::string reason = choose_road(config, device).reason;
+  if (!reason.empty()) progress_.message(reason);
   if (!options.sources.empty()) progress_.message(fmt::format("configuration: {}", fmt::join(options.sources, ", ")));
   if (log_) progress_.message(log_->opening());
 }
@@ -404,6 +406,7 @@ int train_command(const TrainConfig& given, const TrainOptions& options) {
   const Device device = parse_device(config.device);
   if (config.capture == "on" && !device.is_cuda())
     throw Error("capture on: needs a CUDA device, this run is on the CPU (device " + config.device + ")");
+  choose_road(config, device);
   const std::optional<Safetensors> from = resumed_checkpoint(config, options.resume);
   return TrainRun(config, options, device, from).run();
 }

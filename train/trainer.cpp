@@ -6,6 +6,7 @@
 
 #include "sim/core/error.h"
 #include "train/bc.h"
+#include "train/fused/cpu_network.h"
 #include "train/net_ops.h"
 #include "train/ppo.h"
 #include "train/ppo_limits.h"
@@ -70,6 +71,7 @@ Trainer::Trainer(const TrainConfig& config, const EnvEntry& env, Device device)
       env_(env),
       policy_(make_policy_spec(config, spec_with_options(env, config.env))),
       update_(make_update_spec(config)),
+      road_(choose_road(config, device).road),
       pool_(static_cast<int>(config.num_threads)),
       stream_(device),
       exec_{device, stream_.get(), &pool_},
@@ -83,6 +85,19 @@ void Trainer::drain() noexcept {
     synchronize(exec_);
   } catch (...) {
   }
+}
+
+std::unique_ptr<Network<float>> Trainer::make_network(std::int64_t max_rows) const {
+  NetworkConfig network;
+  network.policy = policy_;
+  network.device = exec_.device;
+  network.precision = parse_precision(config_.precision);
+  network.max_rows = max_rows;
+  network.minibatch_rows = minibatch_rows();
+  network.num_shards = num_shards(config_, exec_.device);
+  if (road_ == Road::fused) return make_cpu_network(network, parameters_.data());
+  load_generic().configure(network.device, network.precision);
+  return load_generic().make_network(network, parameters_.data());
 }
 
 void Trainer::allocate_network(std::int64_t max_rows, bool has_action_mask) {
@@ -99,22 +114,14 @@ void Trainer::allocate_network(std::int64_t max_rows, bool has_action_mask) {
     normalizer_->reserve(config_.num_envs * config_.num_steps);
   }
   control_ = Buffer<Control>(device, 1);
-  loss_terms_ = Buffer<LossTerms>(device, size(shard_count));
-  loss_scratch_ = Buffer<LossTerms>(device, size(shard_count * loss_scratch(rows / shard_count)));
+  network_ = make_network(max_rows);
+  const std::int64_t parts = network_->parts(), part_rows = network_->part_rows();
+  loss_terms_ = Buffer<LossTerms>(device, size(parts));
+  loss_scratch_ = Buffer<LossTerms>(device, size(parts * loss_scratch(part_rows)));
   if (policy_.log_std >= 0) {
     log_std_rows_ = Buffer<float>(device, size(rows * policy_.action.dim()));
-    log_std_scratch_ =
-        Buffer<float>(device, size(shard_count * bias_scratch(rows / shard_count, policy_.action.dim())));
+    log_std_scratch_ = Buffer<float>(device, size(parts * bias_scratch(part_rows, policy_.action.dim())));
   }
-  NetworkConfig network;
-  network.policy = policy_;
-  network.device = device;
-  network.precision = parse_precision(config_.precision);
-  network.max_rows = max_rows;
-  network.minibatch_rows = rows;
-  network.num_shards = shard_count;
-  load_generic().configure(device, network.precision);
-  network_ = load_generic().make_network(network, parameters_.data());
   const std::vector<float> initial = initial_parameters(policy_, static_cast<std::uint64_t>(config_.seed));
   copy_async(exec_, parameters_.data(), device, initial.data(), {}, parameters_.bytes());
   network_->parameters_changed(exec_);
@@ -154,35 +161,34 @@ IterationMetrics Trainer::wait() {
 }
 
 void Trainer::minibatch(const Samples<float>& from, const std::int32_t* index) {
-  const std::int64_t rows = minibatch_rows(), shard_count = num_shards(config_, exec_.device);
+  const std::int64_t rows = minibatch_rows();
   const std::int64_t dim = policy_.action.dim();
   minibatch_->gather(exec_, from, index, normalizer_ ? normalizer_->view() : ObservationNormalizer::View{});
   const Samples<float> batch = minibatch_->view();
-  const auto shard_loss = [&](const Exec& exec, const Shard<float>& shard) {
+  const auto part_loss = [&](const Exec& exec, const Part<float>& part) {
     LossIo<float> io;
     io.batch = batch;
-    io.begin = shard.begin;
-    io.end = shard.end;
+    io.begin = part.begin;
+    io.end = part.end;
     io.total = rows;
     io.advantage_terms = minibatch_->advantage_terms();
-    io.head = shard.head;
-    io.value = shard.value;
-    io.d_head = shard.d_head;
-    io.d_value = shard.d_value;
-    const std::int64_t shard_rows = rows / shard_count;
+    io.head = part.head;
+    io.value = part.value;
+    io.d_head = part.d_head;
+    io.d_value = part.d_value;
     if (policy_.log_std >= 0) {
       io.log_std = parameters_.data() + policy_.log_std;
-      io.d_log_std = shard.gradients + policy_.log_std;
-      io.d_log_std_rows = log_std_rows_.data() + shard.begin * dim;
-      io.column_scratch = log_std_scratch_.data() + shard.index * bias_scratch(shard_rows, dim);
+      io.d_log_std = part.d_log_std;
+      io.d_log_std_rows = log_std_rows_.data() + part.begin * dim;
+      io.column_scratch = log_std_scratch_.data() + part.index * bias_scratch(network_->part_rows(), dim);
     }
-    io.scratch = loss_scratch_.data() + shard.index * loss_scratch(shard_rows);
-    io.out = loss_terms_.data() + shard.index;
+    io.scratch = loss_scratch_.data() + part.index * loss_scratch(network_->part_rows());
+    io.out = loss_terms_.data() + part.index;
     loss(exec, io);
   };
-  network_->forward_backward(exec_, batch.observation, gradients_.data(), shard_loss);
-  adam_->step(exec_, update_, control_.data(), shard_count, loss_terms_.data(), rows, gradients_.data(),
-              parameters_.data());
+  network_->forward_backward(exec_, batch.observation, gradients_.data(), part_loss);
+  adam_->step(exec_, update_, control_.data(), num_shards(config_, exec_.device), network_->parts(), loss_terms_.data(),
+              rows, gradients_.data(), parameters_.data());
   network_->parameters_changed(exec_);
 }
 

@@ -17,6 +17,7 @@
 #include "train/iteration_ops.h"
 #include "train/network.h"
 #include "train/policy_net.h"
+#include "train/road.h"
 #include "train/update_ops.h"
 
 namespace hotloop {
@@ -56,6 +57,7 @@ class Trainer {
   const float* parameters() const { return parameters_.data(); }
   // Null unless the policy normalises observations.
   const double* normalizer_state() const { return normalizer_ ? normalizer_->state() : nullptr; }
+  Road road() const { return road_; }
   bool captured() const { return graph_ != nullptr; }
   // The rollout's buffers and the worlds behind them; null where the algorithm simulates nothing.
   virtual const Arena* rollout() const { return nullptr; }
@@ -91,6 +93,7 @@ class Trainer {
   const EnvEntry& env_;
   PolicySpec policy_;
   UpdateSpec update_;
+  Road road_;
   ThreadPool pool_;
   StreamHandle stream_;
   Exec exec_;
@@ -104,6 +107,9 @@ class Trainer {
   MetricsRing ring_;
 
  private:
+  // On the road of this run.
+  std::unique_ptr<Network<float>> make_network(std::int64_t max_rows) const;
+
   std::unique_ptr<Captured> graph_;
   Buffer<LossTerms> loss_terms_, loss_scratch_;
   Buffer<float> log_std_rows_, log_std_scratch_;

@@ -151,14 +151,14 @@ struct PlanOp {
   UpdateSpec u;
   Control* control;
   const LossTerms* terms;
-  std::int64_t shards;
+  std::int64_t parts;
   double rows;
   const double* norm_squared;
   AdamPlan* plan;
 
   SIM_HD void operator()(std::int64_t) const {
     LossTerms sum;
-    for (std::int64_t s = 0; s < shards; ++s) sum = sum + terms[s];
+    for (std::int64_t k = 0; k < parts; ++k) sum = sum + terms[k];
     const LossTerms mean = {sum.policy_loss / rows,   sum.value_loss / rows, sum.entropy / rows,
                             sum.old_approx_kl / rows, sum.approx_kl / rows,  sum.clipfrac / rows};
     const double norm = sqrt(*norm_squared);
@@ -254,12 +254,13 @@ Adam<Real>::Adam(Device device, std::int64_t num_parameters)
 
 template <class Real>
 void Adam<Real>::step(const Exec& exec, const UpdateSpec& update, Control* control, std::int64_t shards,
-                      const LossTerms* terms, std::int64_t rows, Real* gradients, Real* parameters) {
+                      std::int64_t parts, const LossTerms* terms, std::int64_t rows, Real* gradients,
+                      Real* parameters) {
   if (shards > 1) parallel_for(exec, n_, SumShardsOp<Real>{gradients, shards, n_});
   double* norm = norm_scratch_.data();
   tree_sum(exec, n_, SquareTerm<Real>{gradients}, norm + 1, norm, kNormChunk);
   auto* plan = reinterpret_cast<AdamPlan*>(plan_.data());
-  parallel_for(exec, 1, PlanOp{update, control, terms, shards, static_cast<double>(rows), norm, plan});
+  parallel_for(exec, 1, PlanOp{update, control, terms, parts, static_cast<double>(rows), norm, plan});
   parallel_for(
       exec, n_,
       AdamOp<Real>{plan, static_cast<Real>(update.adam_beta1), static_cast<Real>(update.adam_beta2),
