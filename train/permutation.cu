@@ -1,5 +1,5 @@
-#include <algorithm>
-#include <vector>
+#include <array>
+#include <utility>
 
 #include "sim/core/launch.h"
 #include "train/update_ops.h"
@@ -36,14 +36,36 @@ std::size_t sort_pairs(void* temporary, std::size_t bytes, const std::uint32_t* 
 }
 #endif
 
+// Indices in the order of their keys, equal ones in their own, as the GPU's sort leaves them. Keys and indices move
+// between a and b; the last pass ends in b.
+void sort_on_cpu(std::int64_t n, std::uint32_t* keys_a, std::uint32_t* keys_b, std::int32_t* indices_a,
+                 std::int32_t* indices_b) {
+  constexpr int kBits = 11, kPasses = 3;  // 33 bits in all
+  constexpr std::uint32_t kMask = (1u << kBits) - 1;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    const int shift = pass * kBits;
+    std::array<std::int64_t, kMask + 1> at{};
+    for (std::int64_t i = 0; i < n; ++i) ++at[keys_a[i] >> shift & kMask];
+    std::int64_t before = 0;
+    for (std::int64_t& count : at) before += std::exchange(count, before);
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t to = at[keys_a[i] >> shift & kMask]++;
+      keys_b[to] = keys_a[i];
+      indices_b[to] = pass == 0 ? static_cast<std::int32_t>(i) : indices_a[i];
+    }
+    std::swap(keys_a, keys_b);
+    std::swap(indices_a, indices_b);
+  }
+}
+
 }  // namespace
 
 Permutation::Permutation(Device device, std::int64_t n, std::uint64_t seed)
     : n_(n),
       seed_(seed),
       keys_(device, static_cast<std::size_t>(n)),
-      sorted_keys_(device, device.is_cuda() ? static_cast<std::size_t>(n) : 0),
-      identity_(device, device.is_cuda() ? static_cast<std::size_t>(n) : 0),
+      sorted_keys_(device, static_cast<std::size_t>(n)),
+      identity_(device, static_cast<std::size_t>(n)),
       indices_(device, static_cast<std::size_t>(n)) {
 #ifdef HOTLOOP_CUDA
   if (!device.is_cuda()) return;
@@ -64,11 +86,8 @@ void Permutation::fill(const Exec& exec, const Control* control, std::int64_t ep
     return;
   }
 #endif
-  // equal keys keep the order of their indices, as in the stable radix sort
-  std::vector<std::uint64_t> order(static_cast<std::size_t>(n_));
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = std::uint64_t{keys_.data()[i]} << 32 | i;
-  std::sort(order.begin(), order.end());
-  for (std::size_t i = 0; i < order.size(); ++i) indices_.data()[i] = static_cast<std::int32_t>(order[i] & 0xffffffffu);
+  // identity_ is only the sort's other buffer here
+  sort_on_cpu(n_, keys_.data(), sorted_keys_.data(), identity_.data(), indices_.data());
 }
 
 }  // namespace hotloop

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::int64_t kLossChunk = 256;  // one sample a lane: a minibatch fills the card
 constexpr std::int64_t kNormChunk = 1024;
+constexpr std::int64_t kWorthThreads = 1 << 16;  // parameters of a network
 
 template <class Real>
 struct GatherObservationOp {
@@ -126,14 +127,10 @@ struct RowsTerm {
 };
 
 template <class Real>
-struct SumShardsOp {
-  Real* gradients;
-  std::int64_t shards, n;
-  SIM_HD void operator()(std::int64_t i) const {
-    Real total = gradients[i];
-    for (std::int64_t s = 1; s < shards; ++s) total += gradients[s * n + i];
-    gradients[i] = total;
-  }
+struct AddShardOp {
+  Real* total;
+  const Real* shard;
+  SIM_HD void operator()(std::int64_t i) const { total[i] += shard[i]; }
 };
 
 template <class Real>
@@ -253,10 +250,12 @@ Adam<Real>::Adam(Device device, std::int64_t num_parameters)
       plan_(device, sizeof(AdamPlan) / sizeof(double)) {}
 
 template <class Real>
-void Adam<Real>::step(const Exec& exec, const UpdateSpec& update, Control* control, std::int64_t shards,
+void Adam<Real>::step(const Exec& given, const UpdateSpec& update, Control* control, std::int64_t shards,
                       std::int64_t parts, const LossTerms* terms, std::int64_t rows, Real* gradients,
                       Real* parameters) {
-  if (shards > 1) parallel_for(exec, n_, SumShardsOp<Real>{gradients, shards, n_});
+  // small networks on the CPU: another thread would wake up later than this one is done
+  const Exec exec = !given.device.is_cuda() && n_ < kWorthThreads ? Exec{given.device} : given;
+  for (std::int64_t s = 1; s < shards; ++s) parallel_for(exec, n_, AddShardOp<Real>{gradients, gradients + s * n_});
   double* norm = norm_scratch_.data();
   tree_sum(exec, n_, SquareTerm<Real>{gradients}, norm + 1, norm, kNormChunk);
   auto* plan = reinterpret_cast<AdamPlan*>(plan_.data());
