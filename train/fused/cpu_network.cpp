@@ -52,13 +52,13 @@ class CpuWorker {
     d_log_std_ = Buffer<float>({}, policy.log_std < 0 ? 0 : static_cast<std::size_t>(policy.action.dim()));
   }
 
-  // head null: the critic alone.
+  // head null: the critic alone; value null: the actor alone.
   void forward(std::int64_t rows, const float* observation, float* head, float* value) {
     copy_rows(rows, policy_.obs_dim, observation, policy_.obs_dim, input_.data(), row_stride(policy_.obs_dim));
     hidden_ = has_trunk_ ? trunk_.forward(rows, input_.data()) : input_.data();
     const std::int64_t dim = policy_.head_dim();
     if (head != nullptr) copy_rows(rows, dim, actor_.forward(rows, hidden_), row_stride(dim), head, dim);
-    copy_rows(rows, 1, critic_.forward(rows, hidden_), row_stride(1), value, 1);
+    if (value != nullptr) copy_rows(rows, 1, critic_.forward(rows, hidden_), row_stride(1), value, 1);
   }
 
   // Begins the sums of a shard, whose gradients go to `gradients`.
@@ -121,7 +121,8 @@ class CpuNetwork final : public Network<float> {
       const std::int64_t end = rows * (part + 1) / parts;
       for (std::int64_t r = rows * part / parts; r < end; r += kChunk)
         worker.forward(std::min(kChunk, end - r), observation + r * policy_.obs_dim,
-                       head == nullptr ? nullptr : head + r * policy_.head_dim(), value + r);
+                       head == nullptr ? nullptr : head + r * policy_.head_dim(),
+                       value == nullptr ? nullptr : value + r);
     };
     grow(act_, parts, false);
     each(exec, parts, run);

@@ -8,7 +8,7 @@
 
 namespace hotloop {
 
-// config: on the CPU, fp32.
+// config: on the CPU, fp32; minibatch_rows 0: not for forward_backward. act takes a null value too: the actor alone.
 std::unique_ptr<Network<float>> make_cpu_network(const NetworkConfig& config, const float* parameters);
 
 }  // namespace hotloop
