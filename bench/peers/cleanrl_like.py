@@ -6,8 +6,10 @@ The structure is CleanRL's (a SyncVectorEnv of Gymnasium's environments, separat
 orthogonal initialisation, Adam with eps 1e-5, one optimiser step a minibatch), in words of our own; the settings are
 hotloop's defaults, which are CleanRL's. Prints `name value` lines, in environment steps/s of the whole loop.
 
+PyTorch is measured with one thread and with all of them, since small products are often faster with one.
+
 --beside PROGRAM measures `PROGRAM bench train` on both roads in turn with PyTorch, on the same cores with the same
-settings, so that whatever else the machine does meets all three, and prints the ratios of the medians.
+settings, so that whatever else the machine does meets all of them, and prints the ratios of the medians (to PyTorch's better one).
 """
 
 import argparse
@@ -144,14 +146,16 @@ def main():
     parser.add_argument("--seconds", type=float, default=5, help="of one window")
     parser.add_argument("--beside", metavar="PROGRAM", help="hotloop's program, to be measured in turn")
     arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
     torch.manual_seed(1)
     np.random.seed(1)
     ppo = Ppo(arguments.task, arguments.num_envs, arguments.num_steps)
     ppo.iteration()
-    rates = {"cleanrl_like": []}
+    peers = {f"cleanrl_like.{n}_threads": n for n in sorted({1, arguments.threads})}
+    rates = {}
     for _ in range(ROUNDS):
-        rates["cleanrl_like"].append(peer_rate(ppo, arguments.seconds))
+        for who, threads in peers.items():
+            torch.set_num_threads(threads)
+            rates.setdefault(who, []).append(peer_rate(ppo, arguments.seconds))
         for road in ("fused", "generic") if arguments.beside else ():
             rates.setdefault(road, []).append(hotloop_rate(arguments.beside, arguments, road))
     name = f"train.{arguments.task}.{arguments.num_envs}x{arguments.num_steps}"
@@ -160,8 +164,8 @@ def main():
     for who, values in rates.items():
         medians[who] = statistics.median(values)
         print(f"{name}.{who} {medians[who]:.0f}   (min {min(values):.0f}, max {max(values):.0f})")
-    for road in list(medians)[1:]:
-        print(f"{name}.{road}.ratio {medians[road] / medians['cleanrl_like']:.2f}")
+    for road in set(medians) - set(peers):
+        print(f"{name}.{road}.ratio {medians[road] / max(medians[who] for who in peers):.2f}")
 
 
 if __name__ == "__main__":
