@@ -1,4 +1,4 @@
-"""PPO on CartPole-v1 in eager PyTorch, as CleanRL's single-file script does it: the peer of `hotloop bench train` on the CPU.
+"""PPO on CartPole-v1 in eager PyTorch, as CleanRL's script does it: the peer of `hotloop bench train` on the CPU.
 
     python3 -m venv v && v/bin/pip install torch==2.11.0 gymnasium==1.2.2 && v/bin/python bench/peers/cleanrl_like.py
 
@@ -9,7 +9,8 @@ hotloop's defaults, which are CleanRL's. Prints `name value` lines, in environme
 PyTorch is measured with one thread and with all of them, since small products are often faster with one.
 
 --beside PROGRAM measures `PROGRAM bench train` on both roads in turn with PyTorch, on the same cores with the same
-settings, so that whatever else the machine does meets all of them, and prints the ratios of the medians (to PyTorch's better one).
+settings, so that whatever else the machine does meets all of them, and prints the ratios of the medians (to PyTorch's
+better one).
 """
 
 import argparse
