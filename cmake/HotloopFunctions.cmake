@@ -1,7 +1,7 @@
 # hotloop_sources(target files...): a .cu file is CUDA where there is a toolkit and plain C++ otherwise: the same source is
 # both backends. Products are joined with sums (contraction) in physics only, where nobody expects the CPU's bits from
 # the GPU; everywhere else both give the same bits. g++ 12 joins them in vectors even where told not to: the CPU's physics
-# do without the instruction.
+# do without the instruction. The CPU's own networks (train/fused/cpu_*.cpp) need it for their speed.
 function(hotloop_sources target)
   foreach(source ${ARGN})
     if(source MATCHES "\\.cu$")
@@ -18,6 +18,8 @@ function(hotloop_sources target)
       endif()
     elseif(source MATCHES "/(mujoco|tasks)/[^/]*\\.cpp$" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -mno-fma)
+    elseif(source MATCHES "fused/cpu_[^/]*\\.cpp$")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -ffp-contract=fast)
     endif()
     if(HOTLOOP_FUZZ AND source MATCHES "/(mujoco/(cpu_step|model_step)|tasks/)[^/]*\\.(cpp|cu)$")
       set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=all) # reads no file, compiles for minutes

@@ -1,6 +1,6 @@
-// The seam between the torch-free training machinery and LibTorch: what a library that runs networks must offer. The
-// implementation lives in train/generic and is loaded at first use (load_generic), so that everything else starts
-// without LibTorch.
+// The seam between the training machinery and what runs its networks. train/fused does so without LibTorch; the
+// implementation on LibTorch lives in train/generic and is loaded at first use (load_generic), so that everything else
+// starts without it.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -14,13 +14,13 @@ namespace hotloop {
 
 enum class Precision : std::uint8_t { fp32, tf32, bf16 };
 
-// Rows [begin, end) of a batch and the networks' outputs and their gradients for them, on the device.
+// Part `index` of a minibatch: rows [begin, end), the networks' outputs and their gradients for them, on the device.
 template <class Real>
-struct Shard {
+struct Part {
   std::int64_t index = 0, begin = 0, end = 0;
   const Real *head = nullptr, *value = nullptr;  // [end - begin, head_dim], [end - begin]
   Real *d_head = nullptr, *d_value = nullptr;    // to be filled by the loss
-  Real* gradients = nullptr;                     // [num_parameters] of this shard
+  Real* d_log_std = nullptr;  // [action dim], to be filled too: sums over the rows; null unless it is a parameter
 };
 
 // An actor-critic over a flat parameter buffer that the caller owns. Work is ordered on exec; no allocation and no
@@ -35,12 +35,13 @@ class Network {
   // The critic alone.
   virtual void evaluate(const Exec& exec, std::int64_t rows, const Real* observation, Real* value) = 0;
 
-  // Forward, loss, backward over a minibatch of exactly `minibatch_rows` rows. `loss` is called once for each shard (on
-  // the CPU from several threads) between the passes; it must fill d_head and d_value, and may write the gradients of
-  // parameters that belong to no layer. Every layer's gradient is overwritten in gradients [num_shards,
-  // num_parameters].
-  using Loss = std::function<void(const Exec&, const Shard<Real>&)>;
+  // Forward, loss, backward over a minibatch of exactly `minibatch_rows` rows. `loss` is called once for each of the
+  // minibatch's parts (on the CPU from several threads) between the passes. Every parameter's gradient is overwritten
+  // in gradients [num_shards, num_parameters].
+  using Loss = std::function<void(const Exec&, const Part<Real>&)>;
   virtual void forward_backward(const Exec& exec, const Real* observation, Real* gradients, const Loss& loss) = 0;
+  virtual std::int64_t parts() const = 0;
+  virtual std::int64_t part_rows() const = 0;  // of the largest
 
   // Brings copies of the parameters in other precisions up to date after they changed.
   virtual void parameters_changed(const Exec& exec) = 0;

@@ -4,41 +4,29 @@
 
 #include "sim/core/launch.h"
 #include "train/activation.h"
+#include "train/fused/cpu_network.h"
 
 namespace hotloop {
 namespace {
 
-constexpr std::int64_t kTile = 16;  // outputs that one CPU step computes together; widths are padded to it
-
-std::int64_t padded(std::int64_t width) { return (width + kTile - 1) / kTile * kTile; }
-
 struct TransposeOp {
-  std::int64_t in, out, stride;
+  std::int64_t in, out;
   const float* from;  // [out, in]
-  float* to;          // [in, stride]
-  SIM_HD void operator()(std::int64_t i) const {
-    const std::int64_t row = i / stride, col = i % stride;
-    to[i] = col < out ? from[col * in + row] : 0.0f;
-  }
+  float* to;          // [in, out]
+  SIM_HD void operator()(std::int64_t i) const { to[i] = from[i % out * in + i / out]; }
 };
 
-// One output tile of one row. Every output adds its terms in the order of the inputs, whatever the tile.
-template <std::int64_t Tile>
+// One output of one row; adds its terms in the order of the inputs.
 struct LinearOp {
-  std::int64_t in, out, stride, tiles;
+  std::int64_t in, out;
   const float *x, *weights, *bias;
   Activation activation;
   float* y;
   SIM_HD void operator()(std::int64_t i) const {
-    const std::int64_t row = i / tiles, first = i % tiles * Tile;
-    float sum[Tile] = {};
-    const float* xr = x + row * in;
-    for (std::int64_t k = 0; k < in; ++k) {
-      const float* w = weights + k * stride + first;
-      for (std::int64_t j = 0; j < Tile; ++j) sum[j] += xr[k] * w[j];
-    }
-    for (std::int64_t j = 0; j < Tile && first + j < out; ++j)
-      y[row * out + first + j] = activate(activation, sum[j] + bias[first + j]);
+    const std::int64_t row = i / out, col = i % out;
+    float sum = 0;
+    for (std::int64_t k = 0; k < in; ++k) sum += x[row * in + k] * weights[k * out + col];
+    y[i] = activate(activation, sum + bias[col]);
   }
 };
 
@@ -80,27 +68,53 @@ PolicyNet::PolicyNet(const PolicySpec& policy, Device device, std::int64_t max_r
   for (const auto* net : {&policy_.trunk, &policy_.actor})
     for (const LayerSpec& l : *net) {
       transposed_.push_back(total);
-      total += l.in * padded(l.out);
+      total += l.in * l.out;
     }
   const auto rows = static_cast<std::size_t>(max_rows);
   weights_ = Buffer<float>(device, static_cast<std::size_t>(total));
   parameters_ = Buffer<float>(device, static_cast<std::size_t>(policy_.num_parameters));
   input_ = Buffer<float>(device, rows * static_cast<std::size_t>(policy_.obs_dim));
   for (Buffer<float>& h : hidden_) h = Buffer<float>(device, rows * static_cast<std::size_t>(widest(policy_)));
+  if (device.is_cuda()) return;
+  NetworkConfig network;
+  network.policy = policy_;
+  network.max_rows = max_rows;
+  cpu_network_ = make_cpu_network(network, parameters_.data());
 }
 
 void PolicyNet::load(const Exec& exec, const float* parameters, const double* normalizer_state) {
   copy_async(exec, parameters_.data(), device_, parameters, device_, parameters_.bytes());
-  std::size_t index = 0;
-  for (const auto* net : {&policy_.trunk, &policy_.actor})
-    for (const LayerSpec& l : *net) {
-      const TransposeOp op{l.in, l.out, padded(l.out), parameters_.data() + l.weight,
-                           weights_.data() + transposed_[index++]};
-      parallel_for(exec, l.in * padded(l.out), op);
-    }
+  if (cpu_network_)
+    cpu_network_->parameters_changed(exec);
+  else
+    transpose(exec);
   if (normalizer_state == nullptr) return;
   copy_async(exec, normalizer_.state(), device_, normalizer_state, device_, normalizer_.state_size() * sizeof(double));
   normalizer_.refresh(exec);
+}
+
+void PolicyNet::transpose(const Exec& exec) {
+  std::size_t index = 0;
+  for (const auto* net : {&policy_.trunk, &policy_.actor})
+    for (const LayerSpec& l : *net)
+      parallel_for(exec, l.in * l.out,
+                   TransposeOp{l.in, l.out, parameters_.data() + l.weight, weights_.data() + transposed_[index++]});
+}
+
+const float* PolicyNet::head_of(const Exec& exec, std::int64_t rows, const float* x) {
+  if (cpu_network_) {
+    cpu_network_->act(exec, rows, x, hidden_[0].data(), nullptr);
+    return hidden_[0].data();
+  }
+  std::size_t index = 0;
+  for (const auto* net : {&policy_.trunk, &policy_.actor})
+    for (const LayerSpec& l : *net) {
+      float* y = hidden_[index % 2].data();
+      const float* weights = weights_.data() + transposed_[index++];
+      parallel_for(exec, rows * l.out, LinearOp{l.in, l.out, x, weights, parameters_.data() + l.bias, l.activation, y});
+      x = y;
+    }
+  return x;
 }
 
 void PolicyNet::act(const Exec& exec, std::int64_t rows, const float* observation, const std::uint8_t* mask,
@@ -110,22 +124,8 @@ void PolicyNet::act(const Exec& exec, std::int64_t rows, const float* observatio
     normalizer_.apply(exec, rows, observation, input_.data());
     x = input_.data();
   }
-  std::size_t index = 0;
-  for (const auto* net : {&policy_.trunk, &policy_.actor})
-    for (const LayerSpec& l : *net) {
-      float* y = hidden_[index % 2].data();
-      const float* weights = weights_.data() + transposed_[index++];
-      const float* bias = parameters_.data() + l.bias;
-      const std::int64_t stride = padded(l.out);
-      if (exec.device.is_cuda())
-        parallel_for(exec, rows * l.out, LinearOp<1>{l.in, l.out, stride, l.out, x, weights, bias, l.activation, y});
-      else
-        parallel_for(exec, rows * (stride / kTile),
-                     LinearOp<kTile>{l.in, l.out, stride, stride / kTile, x, weights, bias, l.activation, y});
-      x = y;
-    }
   SampleIo io;
-  io.head = x;
+  io.head = head_of(exec, rows, x);
   io.log_std = policy_.log_std >= 0 ? parameters_.data() + policy_.log_std : nullptr;
   io.mask = mask;
   io.action = action;

@@ -1,12 +1,14 @@
 // The deterministic or sampling policy without LibTorch: what play, evaluation, recording and the viewer run. Reads the
-// same flat parameters as training; weights are kept transposed so that neighbouring outputs are neighbouring
-// addresses.
+// same flat parameters as training. On the CPU the fused road's network acts; on the GPU weights are kept transposed so
+// that neighbouring outputs are neighbouring addresses.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "sim/core/device.h"
 #include "train/distribution.h"
+#include "train/network.h"
 #include "train/normalizer.h"
 #include "train/policy_spec.h"
 #include "train/rollout_ops.h"
@@ -41,11 +43,16 @@ class PolicyNet {
   Device device() const { return device_; }
 
  private:
+  void transpose(const Exec& exec);
+  // The actor's output; x [rows, obs_dim].
+  const float* head_of(const Exec& exec, std::int64_t rows, const float* x);
+
   PolicySpec policy_;
   Device device_;
   HeadArrays head_;
   ObservationNormalizer normalizer_;
-  std::vector<std::int64_t> transposed_;  // offset of each layer's weights in weights_
+  std::unique_ptr<Network<float>> cpu_network_;  // null on the GPU
+  std::vector<std::int64_t> transposed_;         // offset of each layer's weights in weights_
   Buffer<float> weights_, parameters_, input_, hidden_[2];
 };
 

@@ -406,6 +406,7 @@ int train_command(const TrainConfig& given, const TrainOptions& options) {
   const Device device = parse_device(config.device);
   if (config.capture == "on" && !device.is_cuda())
     throw Error("capture on: needs a CUDA device, this run is on the CPU (device " + config.device + ")");
+  choose_road(config, device);
   const std::optional<Safetensors> from = resumed_checkpoint(config, options.resume);
   return TrainRun(config, options, device, from).run();
 }

@@ -6,6 +6,7 @@
 
 #include "sim/core/error.h"
 #include "train/bc.h"
+#include "train/fused/cpu_network.h"
 #include "train/fused/trainer.h"
 #include "train/net_ops.h"
 #include "train/ppo.h"
@@ -101,6 +102,19 @@ void Trainer::allocate_parameters(std::int64_t shards) {
   synchronize(exec_);
 }
 
+std::unique_ptr<Network<float>> Trainer::make_network(std::int64_t max_rows) const {
+  NetworkConfig network;
+  network.policy = policy_;
+  network.device = exec_.device;
+  network.precision = parse_precision(config_.precision);
+  network.max_rows = max_rows;
+  network.minibatch_rows = minibatch_rows();
+  network.num_shards = num_shards(config_, exec_.device);
+  if (road_ == Road::fused) return make_cpu_network(network, parameters_.data());
+  load_generic().configure(network.device, network.precision);
+  return load_generic().make_network(network, parameters_.data());
+}
+
 void Trainer::allocate_network(std::int64_t max_rows, bool has_action_mask) {
   const Device device = exec_.device;
   const std::int64_t rows = minibatch_rows(), shard_count = num_shards(config_, device);
@@ -112,22 +126,14 @@ void Trainer::allocate_network(std::int64_t max_rows, bool has_action_mask) {
     normalizer_ = std::make_unique<ObservationNormalizer>(device, policy_.obs_dim, policy_.clip_observation);
     normalizer_->reserve(config_.num_envs * config_.num_steps);
   }
-  loss_terms_ = Buffer<LossTerms>(device, size(shard_count));
-  loss_scratch_ = Buffer<LossTerms>(device, size(shard_count * loss_scratch(rows / shard_count)));
+  network_ = make_network(max_rows);
+  const std::int64_t parts = network_->parts(), part_rows = network_->part_rows();
+  loss_terms_ = Buffer<LossTerms>(device, size(parts));
+  loss_scratch_ = Buffer<LossTerms>(device, size(parts * loss_scratch(part_rows)));
   if (policy_.log_std >= 0) {
     log_std_rows_ = Buffer<float>(device, size(rows * policy_.action.dim()));
-    log_std_scratch_ =
-        Buffer<float>(device, size(shard_count * bias_scratch(rows / shard_count, policy_.action.dim())));
+    log_std_scratch_ = Buffer<float>(device, size(parts * bias_scratch(part_rows, policy_.action.dim())));
   }
-  NetworkConfig network;
-  network.policy = policy_;
-  network.device = device;
-  network.precision = parse_precision(config_.precision);
-  network.max_rows = max_rows;
-  network.minibatch_rows = rows;
-  network.num_shards = shard_count;
-  load_generic().configure(device, network.precision);
-  network_ = load_generic().make_network(network, parameters_.data());
   network_->parameters_changed(exec_);
   synchronize(exec_);
 }
@@ -169,35 +175,34 @@ IterationMetrics Trainer::wait() {
 }
 
 void Trainer::minibatch(const Samples<float>& from, const std::int32_t* index) {
-  const std::int64_t rows = minibatch_rows(), shard_count = num_shards(config_, exec_.device);
+  const std::int64_t rows = minibatch_rows();
   const std::int64_t dim = policy_.action.dim();
   minibatch_->gather(exec_, from, index, normalizer_ ? normalizer_->view() : ObservationNormalizer::View{});
   const Samples<float> batch = minibatch_->view();
-  const auto shard_loss = [&](const Exec& exec, const Shard<float>& shard) {
+  const auto part_loss = [&](const Exec& exec, const Part<float>& part) {
     LossIo<float> io;
     io.batch = batch;
-    io.begin = shard.begin;
-    io.end = shard.end;
+    io.begin = part.begin;
+    io.end = part.end;
     io.total = rows;
     io.advantage_terms = minibatch_->advantage_terms();
-    io.head = shard.head;
-    io.value = shard.value;
-    io.d_head = shard.d_head;
-    io.d_value = shard.d_value;
-    const std::int64_t shard_rows = rows / shard_count;
+    io.head = part.head;
+    io.value = part.value;
+    io.d_head = part.d_head;
+    io.d_value = part.d_value;
     if (policy_.log_std >= 0) {
       io.log_std = parameters_.data() + policy_.log_std;
-      io.d_log_std = shard.gradients + policy_.log_std;
-      io.d_log_std_rows = log_std_rows_.data() + shard.begin * dim;
-      io.column_scratch = log_std_scratch_.data() + shard.index * bias_scratch(shard_rows, dim);
+      io.d_log_std = part.d_log_std;
+      io.d_log_std_rows = log_std_rows_.data() + part.begin * dim;
+      io.column_scratch = log_std_scratch_.data() + part.index * bias_scratch(network_->part_rows(), dim);
     }
-    io.scratch = loss_scratch_.data() + shard.index * loss_scratch(shard_rows);
-    io.out = loss_terms_.data() + shard.index;
+    io.scratch = loss_scratch_.data() + part.index * loss_scratch(network_->part_rows());
+    io.out = loss_terms_.data() + part.index;
     loss(exec, io);
   };
-  network_->forward_backward(exec_, batch.observation, gradients_.data(), shard_loss);
-  adam_->step(exec_, update_, control_.data(), shard_count, loss_terms_.data(), rows, gradients_.data(),
-              parameters_.data());
+  network_->forward_backward(exec_, batch.observation, gradients_.data(), part_loss);
+  adam_->step(exec_, update_, control_.data(), num_shards(config_, exec_.device), network_->parts(), loss_terms_.data(),
+              rows, gradients_.data(), parameters_.data());
   network_->parameters_changed(exec_);
 }
 

@@ -119,6 +119,9 @@ class Trainer {
   MetricsRing ring_;
 
  private:
+  // On the road of this run.
+  std::unique_ptr<Network<float>> make_network(std::int64_t max_rows) const;
+
   std::unique_ptr<Captured> graph_;
   Buffer<LossTerms> loss_terms_, loss_scratch_;
   Buffer<float> log_std_rows_, log_std_scratch_;

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::int64_t kLossChunk = 256;  // one sample a lane: a minibatch fills the card
 constexpr std::int64_t kNormChunk = 1024;
+constexpr std::int64_t kWorthThreads = 1 << 16;  // parameters of a network
 
 template <class Real>
 struct GatherObservationOp {
@@ -98,14 +99,10 @@ struct RowsTerm {
 };
 
 template <class Real>
-struct SumShardsOp {
-  Real* gradients;
-  std::int64_t shards, n;
-  SIM_HD void operator()(std::int64_t i) const {
-    Real total = gradients[i];
-    for (std::int64_t s = 1; s < shards; ++s) total += gradients[s * n + i];
-    gradients[i] = total;
-  }
+struct AddShardOp {
+  Real* total;
+  const Real* shard;
+  SIM_HD void operator()(std::int64_t i) const { total[i] += shard[i]; }
 };
 
 template <class Real>
@@ -123,14 +120,14 @@ struct PlanOp {
   UpdateSpec u;
   Control* control;
   const LossTerms* terms;
-  std::int64_t shards;
+  std::int64_t parts;
   double rows;
   const double* norm_squared;
   AdamPlan* plan;
 
   SIM_HD void operator()(std::int64_t) const {
     LossTerms sum;
-    for (std::int64_t s = 0; s < shards; ++s) sum = sum + terms[s];
+    for (std::int64_t k = 0; k < parts; ++k) sum = sum + terms[k];
     const LossTerms mean = {sum.policy_loss / rows,   sum.value_loss / rows, sum.entropy / rows,
                             sum.old_approx_kl / rows, sum.approx_kl / rows,  sum.clipfrac / rows};
     const double norm = sqrt(*norm_squared);
@@ -225,13 +222,16 @@ Adam<Real>::Adam(Device device, std::int64_t num_parameters)
       plan_(device, sizeof(AdamPlan) / sizeof(double)) {}
 
 template <class Real>
-void Adam<Real>::step(const Exec& exec, const UpdateSpec& update, Control* control, std::int64_t shards,
-                      const LossTerms* terms, std::int64_t rows, Real* gradients, Real* parameters) {
-  if (shards > 1) parallel_for(exec, n_, SumShardsOp<Real>{gradients, shards, n_});
+void Adam<Real>::step(const Exec& given, const UpdateSpec& update, Control* control, std::int64_t shards,
+                      std::int64_t parts, const LossTerms* terms, std::int64_t rows, Real* gradients,
+                      Real* parameters) {
+  // small networks on the CPU: another thread would wake up later than this one is done
+  const Exec exec = !given.device.is_cuda() && n_ < kWorthThreads ? Exec{given.device} : given;
+  for (std::int64_t s = 1; s < shards; ++s) parallel_for(exec, n_, AddShardOp<Real>{gradients, gradients + s * n_});
   double* norm = norm_scratch_.data();
   tree_sum(exec, n_, SquareTerm<Real>{gradients}, norm + 1, norm, kNormChunk);
   auto* plan = reinterpret_cast<AdamPlan*>(plan_.data());
-  parallel_for(exec, 1, PlanOp{update, control, terms, shards, static_cast<double>(rows), norm, plan});
+  parallel_for(exec, 1, PlanOp{update, control, terms, parts, static_cast<double>(rows), norm, plan});
   parallel_for(
       exec, n_,
       AdamOp<Real>{plan, static_cast<Real>(update.adam_beta1), static_cast<Real>(update.adam_beta2),

@@ -83,10 +83,10 @@ class Adam {
   Adam(Device device, std::int64_t num_parameters);
 
   // Sums `shards` gradients [shards, num_parameters] in order into the first, clips, and steps, unless `control` says
-  // to skip. `terms` [shards] are the loss sums of a minibatch of `rows` rows; control's metrics are brought up to
+  // to skip. `terms` [parts] are the loss sums of a minibatch of `rows` rows; control's metrics are brought up to
   // date.
-  void step(const Exec& exec, const UpdateSpec& update, Control* control, std::int64_t shards, const LossTerms* terms,
-            std::int64_t rows, Real* gradients, Real* parameters);
+  void step(const Exec& exec, const UpdateSpec& update, Control* control, std::int64_t shards, std::int64_t parts,
+            const LossTerms* terms, std::int64_t rows, Real* gradients, Real* parameters);
 
   Real* moment1() const { return moment1_.data(); }
   Real* moment2() const { return moment2_.data(); }

@@ -105,6 +105,7 @@ std::vector<BadInput> contradictions() {
           {train({"--min-learning-rate", "1"}), "min_learning_rate"},
           {train({"--lr-schedule", "adaptive", "--lr", "9"}), "learning_rate"},
           {train({"--capture", "on", "--device", "cpu"}), "capture"},
+          {train({"--road", "fused", "--precision", "bf16"}), "road fused"},
           {train({"--device", "gpu"}), "device"},
           {train({"--device", "cuda:-1"}), "device"},
           {train({"--action-distribution", "squashed_gaussian"}), "action_distribution"},

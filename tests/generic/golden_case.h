@@ -12,10 +12,12 @@
 #include "data/safetensors.h"
 #include "sim/core/thread_pool.h"
 #include "tests/train/device_data.h"
+#include "train/fused/cpu_network.h"
 #include "train/generic/library.h"
 #include "train/net_ops.h"
 #include "train/policy_net.h"
 #include "train/ppo.h"
+#include "train/road.h"
 
 namespace hotloop {
 
@@ -98,7 +100,8 @@ class GoldenCase {
 template <class Real>
 class GoldenUpdate {
  public:
-  GoldenUpdate(const GoldenCase& golden, Device device, std::int64_t shards, Precision precision = Precision::fp32)
+  GoldenUpdate(const GoldenCase& golden, Device device, std::int64_t shards, Precision precision = Precision::fp32,
+               Road road = Road::generic)
       : golden_(golden),
         policy_(golden.policy()),
         shards_(shards),
@@ -109,8 +112,7 @@ class GoldenUpdate {
         minibatch_(device, golden.rows(), policy_.obs_dim, head_.view(), policy_.has_action_mask),
         adam_(device, policy_.num_parameters),
         gradients_(device, static_cast<std::size_t>(shards * policy_.num_parameters)),
-        control_(device, 1),
-        terms_(device, static_cast<std::size_t>(shards)) {
+        control_(device, 1) {
     const std::vector<double> before = golden.flat("before");
     parameters_ = upload(device, std::vector<Real>(before.begin(), before.end()));
     for (const char* name : {"observation", "sample", "log_prob", "value", "advantage", "value_target"})
@@ -127,7 +129,7 @@ class GoldenUpdate {
       mean_ = upload(device, golden.values<float>("mean"));
       scale_ = upload(device, golden.values<float>("scale"));
     }
-    make_network(precision);
+    make_network(precision, road);
     allocate_scratch();
   }
 
@@ -138,12 +140,12 @@ class GoldenUpdate {
     if (policy_.normalize_observation)
       view = {mean_.data(), scale_.data(), static_cast<float>(policy_.clip_observation)};
     minibatch_.gather(exec_, samples_, order_.data(), view);
-    const auto loss = [this](const Exec& exec, const Shard<Real>& shard) {
-      ppo_loss(exec, golden_.update(), head_.view(), loss_io(shard));
+    const auto loss = [this](const Exec& exec, const Part<Real>& part) {
+      ppo_loss(exec, golden_.update(), head_.view(), loss_io(part));
     };
     network_->forward_backward(exec_, minibatch_.view().observation, gradients_.data(), loss);
-    adam_.step(exec_, golden_.update(), control_.data(), shards_, terms_.data(), golden_.rows(), gradients_.data(),
-               parameters_.data());
+    adam_.step(exec_, golden_.update(), control_.data(), shards_, network_->parts(), terms_.data(), golden_.rows(),
+               gradients_.data(), parameters_.data());
     network_->parameters_changed(exec_);
     synchronize(exec_);
   }
@@ -158,7 +160,7 @@ class GoldenUpdate {
   }
 
  private:
-  void make_network(Precision precision) {
+  void make_network(Precision precision, Road road) {
     NetworkConfig network;
     network.policy = policy_;
     network.device = exec_.device;
@@ -170,36 +172,38 @@ class GoldenUpdate {
     if constexpr (std::is_same_v<Real, double>)
       network_ = make_mlp_double(network, parameters_.data());
     else
-      network_ = make_mlp(network, parameters_.data());
+      network_ =
+          road == Road::fused ? make_cpu_network(network, parameters_.data()) : make_mlp(network, parameters_.data());
     network_->parameters_changed(exec_);
   }
   void allocate_scratch() {
     const std::int64_t rows = golden_.rows(), dim = policy_.action.dim();
     const auto size = [](std::int64_t n) { return static_cast<std::size_t>(n); };
     log_std_rows_ = Buffer<Real>(exec_.device, size(rows * dim));
-    log_std_scratch_ = Buffer<Real>(exec_.device, size(shards_ * bias_scratch(rows / shards_, dim)));
-    loss_scratch_ = Buffer<LossTerms>(exec_.device, size(shards_ * loss_scratch(rows / shards_)));
+    log_std_scratch_ = Buffer<Real>(exec_.device, size(network_->parts() * bias_scratch(network_->part_rows(), dim)));
+    terms_ = Buffer<LossTerms>(exec_.device, size(network_->parts()));
+    loss_scratch_ = Buffer<LossTerms>(exec_.device, size(network_->parts() * loss_scratch(network_->part_rows())));
   }
-  LossIo<Real> loss_io(const Shard<Real>& shard) const {
-    const std::int64_t rows = golden_.rows() / shards_, dim = policy_.action.dim();
+  LossIo<Real> loss_io(const Part<Real>& part) const {
+    const std::int64_t rows = network_->part_rows(), dim = policy_.action.dim();
     LossIo<Real> io;
     io.batch = minibatch_.view();
-    io.begin = shard.begin;
-    io.end = shard.end;
+    io.begin = part.begin;
+    io.end = part.end;
     io.total = golden_.rows();
     io.advantage_terms = minibatch_.advantage_terms();
-    io.head = shard.head;
-    io.value = shard.value;
-    io.d_head = shard.d_head;
-    io.d_value = shard.d_value;
+    io.head = part.head;
+    io.value = part.value;
+    io.d_head = part.d_head;
+    io.d_value = part.d_value;
     if (policy_.log_std >= 0) {
       io.log_std = parameters_.data() + policy_.log_std;
-      io.d_log_std = shard.gradients + policy_.log_std;
-      io.d_log_std_rows = log_std_rows_.data() + shard.begin * dim;
-      io.column_scratch = log_std_scratch_.data() + shard.index * bias_scratch(rows, dim);
+      io.d_log_std = part.d_log_std;
+      io.d_log_std_rows = log_std_rows_.data() + part.begin * dim;
+      io.column_scratch = log_std_scratch_.data() + part.index * bias_scratch(rows, dim);
     }
-    io.scratch = loss_scratch_.data() + shard.index * loss_scratch(rows);
-    io.out = terms_.data() + shard.index;
+    io.scratch = loss_scratch_.data() + part.index * loss_scratch(rows);
+    io.out = terms_.data() + part.index;
     return io;
   }
   std::vector<Real> flat(const Buffer<Real>& buffer) const {

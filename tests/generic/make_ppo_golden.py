@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/ usr / bin / env python3
 """PPO updates on fixed data, computed by PyTorch's autograd, distributions and torch.optim.Adam in double precision.
 
 Writes one safetensors file a case to tests/golden/ppo: the minibatch, the parameters before, their gradients before
@@ -209,10 +209,11 @@ def main():
     for number, (name, case) in enumerate(CASES.items()):
         torch.manual_seed(number)
         c = {**DEFAULTS, **case}
-        # 8-byte elements first: readers want them aligned
+# 8 - byte elements first : readers want them aligned
         tensors = dict(sorted(make_case(c).items(), key=lambda item: item[1].dtype == torch.uint8))
         metadata = {"config": "\n".join(f"{k} = {text(v)}" for k, v in c.items() if k not in SPACE_KEYS)}
-        metadata.update({k: text(case[k]) for k in SPACE_KEYS if k in case})
+        metadata.update({
+k: text(case[k]) for k in SPACE_KEYS if k in case})
         write_safetensors(folder / f"{name}.safetensors", tensors, metadata)
 
 

@@ -33,10 +33,11 @@ void compare_parameters(const GoldenCase& golden, const std::vector<Real>& param
 }
 
 template <class Real>
-void compare_update(const std::string& name, Device device, std::int64_t shards, double tolerance) {
+void compare_update(const std::string& name, Device device, std::int64_t shards, double tolerance,
+                    Road road = Road::generic) {
   SCOPED_TRACE(name + ", " + std::to_string(shards) + " shards");
   const GoldenCase golden(name);
-  GoldenUpdate<Real> update(golden, device, shards);
+  GoldenUpdate<Real> update(golden, device, shards, Precision::fp32, road);
   const std::vector<double> metrics = golden.values<double>("metrics");
   constexpr std::size_t kColumns = 7;
   ASSERT_EQ(metrics.size(), 3 * kColumns);
@@ -69,6 +70,10 @@ TEST_P(PpoUpdate, EqualsPyTorchInDouble) {
 
 TEST_P(PpoUpdate, EqualsPyTorchInFloat) {
   for (const std::int64_t shards : {1, 4}) compare_update<float>(GetParam(), {}, shards, 1e-5);
+}
+
+TEST_P(PpoUpdate, FusedEqualsPyTorch) {
+  for (const std::int64_t shards : {1, 4}) compare_update<float>(GetParam(), {}, shards, 1e-5, Road::fused);
 }
 
 // bf16 keeps 8 bits of every weight and activation.

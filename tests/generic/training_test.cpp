@@ -35,8 +35,19 @@ void expect_finite(const TrainConfig& config, Device device, int iterations) {
     ASSERT_TRUE(std::isfinite(x));
 }
 
+// On the CPU both roads train what they can.
+std::vector<TrainConfig> on_both_roads(const std::vector<TrainConfig>& configs) {
+  std::vector<TrainConfig> all = configs;
+  for (TrainConfig c : configs) {
+    c.road = "generic";
+    all.push_back(c);
+  }
+  return all;
+}
+
 TEST(Training, EveryEnvironmentStaysFinite) {
-  for (const EnvEntry& env : environments()) expect_finite(small_config(env.spec.name), kCpu, 3);
+  for (const EnvEntry& env : environments())
+    for (const TrainConfig& c : on_both_roads({small_config(env.spec.name)})) expect_finite(c, kCpu, 3);
 }
 
 TrainConfig with(TrainConfig config, void (*change)(TrainConfig&)) {
@@ -66,7 +77,8 @@ std::vector<TrainConfig> option_configs() {
 }
 
 TEST(Training, EveryOptionStaysFiniteAndReproducible) {
-  for (const TrainConfig& config : option_configs()) {
+  for (const TrainConfig& config : on_both_roads(option_configs())) {
+    SCOPED_TRACE(to_toml(config));
     expect_finite(config, kCpu, 4);
     expect_same_bits(train(config, kCpu, 4), train(config, kCpu, 4));
   }
@@ -86,8 +98,8 @@ TEST(Training, TargetKlStopsTheEpochs) {
 
 TEST(Training, SameSeedSameBits) {
   for (const char* task : {"CartPole-v1", "Pendulum-v1"}) {
-    const TrainConfig c = small_config(task);
-    expect_same_bits(train(c, kCpu, 50), train(c, kCpu, 50));
+    for (const TrainConfig& c : on_both_roads({small_config(task)}))
+      expect_same_bits(train(c, kCpu, 50), train(c, kCpu, 50));
   }
 }
 
@@ -101,15 +113,16 @@ TEST(Training, OtherSeedsDiffer) {
 }
 
 TEST(Training, ThreadsDoNotReachTheBits) {
-  for (const char* task : {"CartPole-v1", "Pendulum-v1", "SpringChain-v0"}) {
-    TrainConfig c = small_config(task);
+  std::vector<TrainConfig> configs;
+  for (const char* task : {"CartPole-v1", "Pendulum-v1", "SpringChain-v0"}) configs.push_back(small_config(task));
+  for (TrainConfig c : on_both_roads(configs)) {
     c.num_envs = 400;  // enough worlds for the threads to share
     c.num_shards = 4;
     c.normalize_observation = c.normalize_reward = true;
     c.num_threads = 1;
     const Trace one = train(c, kCpu, 3);
     for (const std::int64_t threads : {2, 3}) {
-      SCOPED_TRACE(std::string(task) + ", threads " + std::to_string(threads));
+      SCOPED_TRACE(c.task + ", road " + c.road + ", threads " + std::to_string(threads));
       c.num_threads = threads;
       expect_same_bits(one, train(c, kCpu, 3));
     }
@@ -137,7 +150,7 @@ Trace resumed(const TrainConfig& config, Device device, int before, int after, i
 }
 
 TEST(Training, ResumesToTheSameBits) {
-  for (TrainConfig c : option_configs()) {
+  for (TrainConfig c : on_both_roads(option_configs())) {
     SCOPED_TRACE(to_toml(c));
     expect_same_bits(train(c, kCpu, 7), resumed(c, kCpu, 3, 4, 0));
   }
@@ -167,8 +180,9 @@ TEST(Training, LoadRefusesAnotherShape) {
   EXPECT_EQ(state_of(other), before);
 }
 
-double learned_return(Device device) {
+double learned_return(Device device, const char* road) {
   TrainConfig c;
+  c.road = road;
   c.task = "CartPole-v1";
   c.num_envs = 8;
   c.num_steps = 128;
@@ -187,7 +201,9 @@ double learned_return(Device device) {
   return return_sum / episodes;
 }
 
-TEST(Training, LearnsCartPole) { EXPECT_GT(learned_return(kCpu), 150.0); }
+TEST(Training, LearnsCartPole) {
+  for (const char* road : {"fused", "generic"}) EXPECT_GT(learned_return(kCpu, road), 150.0) << road;
+}
 
 class GpuTraining : public ::testing::Test {
   void SetUp() override {
@@ -195,7 +211,7 @@ class GpuTraining : public ::testing::Test {
   }
 };
 
-TEST_F(GpuTraining, LearnsCartPole) { EXPECT_GT(learned_return(kCard), 150.0); }
+TEST_F(GpuTraining, LearnsCartPole) { EXPECT_GT(learned_return(kCard, "auto"), 150.0); }
 
 TEST_F(GpuTraining, EveryEnvironmentStaysFinite) {
   for (const EnvEntry& env : environments()) expect_finite(small_config(env.spec.name), kCard, 6);

@@ -71,19 +71,28 @@ __device__ void Fused<S>::advantage_sums() {
                                  static_cast<std::uint32_t>(n * args.num_steps));
     for (int bin = 0; bin < args.num_minibatches; bin += kBins) {
       AdvantageTerms sums[kBins];
-#pragma unroll 4
-      for (int q = threadIdx.x; q < rows; q += kThreads) {
-        const int t = q / S::kBlockEnvs;
-        const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + q % S::kBlockEnvs;
-        if (w >= n) continue;
-        const std::int64_t i = t * n + w;
-        const auto a = static_cast<double>(args.record[i * kRecord + kAdvantageAt]);
-        const int own = static_cast<int>(order.position(static_cast<std::uint32_t>(i)) /
-                                         static_cast<std::uint32_t>(args.minibatch_rows)) -
-                        bin;
+      constexpr int kAhead = 4;  // rows that a thread reads at once
+      for (int first = threadIdx.x; first < rows; first += kAhead * kThreads) {
+        float advantage[kAhead];
+        std::int64_t row[kAhead];
 #pragma unroll
-        for (int k = 0; k < kBins; ++k)
-          if (own == k) sums[k] = sums[k] + AdvantageTerms{a, a * a};
+        for (int j = 0; j < kAhead; ++j) {
+          const int q = first + j * kThreads, t = q / S::kBlockEnvs;
+          const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + q % S::kBlockEnvs;
+          row[j] = q < rows && w < n ? t * n + w : -1;
+          advantage[j] = row[j] < 0 ? 0.0f : args.record[row[j] * kRecord + kAdvantageAt];
+        }
+#pragma unroll
+        for (int j = 0; j < kAhead; ++j) {
+          if (row[j] < 0) continue;
+          const auto a = static_cast<double>(advantage[j]);
+          const int own = static_cast<int>(order.position(static_cast<std::uint32_t>(row[j])) /
+                                           static_cast<std::uint32_t>(args.minibatch_rows)) -
+                          bin;
+#pragma unroll
+          for (int k = 0; k < kBins; ++k)
+            if (own == k) sums[k] = sums[k] + AdvantageTerms{a, a * a};
+        }
       }
       __syncthreads();  // the sums before are read
 #pragma unroll

@@ -145,18 +145,19 @@ std::string why_not_fused(const TrainConfig& config, const EnvEntry& env, const 
                 ? std::string()
                 : fmt::format(" and critic_hidden_sizes [{}]", fmt::join(config.critic_hidden_sizes, ", ")));
   };
-  if (config.algo != "ppo") return "algo " + config.algo + " learns from a dataset";
-  if (env.built_in < 0) return env.spec.name + " is no task of one thread a world whose source the program carries";
-  if (env.per_lane) return env.spec.name + " steps each world by a group of lanes";
-  if (policy.has_action_mask) return env.spec.name + " masks actions";
+  if (config.algo != "ppo") return "algo " + config.algo + " on a GPU";
+  if (env.built_in < 0)
+    return env.spec.name + " (a task of one thread a world that the program carries as source is taken)";
+  if (env.per_lane) return env.spec.name + ", whose worlds are stepped by groups of lanes";
+  if (policy.has_action_mask) return "the action mask of " + env.spec.name;
   if (config.precision == "tf32") return "precision tf32 (fp32, fp16 and bf16 are taken)";
-  if (config.normalize_observation) return "normalize_observation";
-  if (config.normalize_reward) return "normalize_reward";
+  if (config.normalize_observation) return "normalize_observation true";
+  if (config.normalize_reward) return "normalize_reward true";
   if (minibatches(config) > kMostMinibatches)
-    return fmt::format("update_epochs {} x num_minibatches {} are more than {}", config.update_epochs,
+    return fmt::format("update_epochs {} x num_minibatches {}, more than {}", config.update_epochs,
                        config.num_minibatches, kMostMinibatches);
   if (config.num_envs * config.num_steps > 1'000'000'000)
-    return fmt::format("num_envs {} x num_steps {} are more than 10^9", config.num_envs, config.num_steps);
+    return fmt::format("num_envs {} x num_steps {}, more than 10^9", config.num_envs, config.num_steps);
   const Nets n = nets(config, policy);
   const int record = static_cast<int>(policy.obs_dim + policy.action.dim()) + 3;
   if (n.actor.widths.back() > kMostOutputs || record > kMostRecord)

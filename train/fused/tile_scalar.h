@@ -21,9 +21,40 @@ struct ScalarEngine {
 
   template <int kRows, int N, bool kBias, int kUnits, int kStep>
   __device__ __forceinline__ static void outer(float* acc, const float* a, int lda, const float* b, int ldb) {
+    constexpr int kVector = vector<N>(), kTiles = N / 8 / kVector, kUnit = N / 2 + (kBias ? 4 : 0);
+    const int lane = threadIdx.x % 32;
+    const float* left = a + lane / 8 * 4;
+    const float* right = b + lane % 8 * kVector;
+#pragma unroll 4
+    for (int k = 0; k < kRows; ++k) {
+      float m[kUnits][4];
 #pragma unroll
-    for (int u = 0; u < kUnits; ++u)
-      outer_unit<kRows, N, kBias>(acc + u * (N / 2 + (kBias ? 4 : 0)), a + kStep * u, lda, b, ldb);
+      for (int u = 0; u < kUnits; ++u) load<4>(m[u], left + k * lda + kStep * u);
+#pragma unroll
+      for (int j = 0; j < kTiles; ++j) {
+        float n[kVector];
+        load<kVector>(n, right + k * ldb + 8 * kVector * j);
+#pragma unroll
+        for (int u = 0; u < kUnits; ++u)
+#pragma unroll
+          for (int i = 0; i < 4; ++i)
+#pragma unroll
+            for (int q = 0; q < kVector; ++q) {
+              float& sum = acc[u * kUnit + (j * kVector + q) * 4 + i];
+              sum = __fmaf_rn(m[u][i], n[q], sum);
+            }
+      }
+    }
+    if constexpr (kBias) {  // a lane a column, the lanes of each half of the warp every second row
+#pragma unroll
+      for (int u = 0; u < kUnits; ++u) {
+        const float* column = a + kStep * u + lane % 16 + lane / 16 * lda;
+        float sum = acc[u * kUnit + N / 8 * 4];
+#pragma unroll 8
+        for (int k = 0; k < kRows; k += 2) sum += column[k * lda];
+        acc[u * kUnit + N / 8 * 4] = sum;
+      }
+    }
   }
 
   template <int N, class F>
@@ -52,38 +83,6 @@ struct ScalarEngine {
   }
 
  private:
-  template <int kRows, int N, bool kBias>
-  __device__ __forceinline__ static void outer_unit(float* acc, const float* a, int lda, const float* b, int ldb) {
-    constexpr int kVector = vector<N>(), kTiles = N / 8 / kVector;
-    const int lane = threadIdx.x % 32;
-    const float* left = a + lane / 8 * 4;
-    const float* right = b + lane % 8 * kVector;
-#pragma unroll 2
-    for (int k = 0; k < kRows; ++k, left += lda, right += ldb) {
-      const float4 x = *reinterpret_cast<const float4*>(left);
-      const float m[4] = {x.x, x.y, x.z, x.w};
-#pragma unroll
-      for (int j = 0; j < kTiles; ++j) {
-        float n[kVector];
-        load<kVector>(n, right + 8 * kVector * j);
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-#pragma unroll
-          for (int q = 0; q < kVector; ++q) {
-            float& sum = acc[(j * kVector + q) * 4 + i];
-            sum = __fmaf_rn(m[i], n[q], sum);
-          }
-      }
-    }
-    if constexpr (kBias) {  // a lane a column, the lanes of each half of the warp every second row
-      const float* column = a + lane % 16 + lane / 16 * lda;
-      float sum = acc[N / 8 * 4];
-#pragma unroll 8
-      for (int k = 0; k < kRows; k += 2) sum += column[k * lda];
-      acc[N / 8 * 4] = sum;
-    }
-  }
-
   template <int N>
   static constexpr int vector() {
     return N % 32 == 0 ? 4 : (N % 16 == 0 ? 2 : 1);

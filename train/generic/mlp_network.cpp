@@ -58,28 +58,28 @@ class Worker {
         exec, [&](const Exec& e) { actor_.forward(e, weights, hidden_, head); }, critic);
   }
 
-  void train(const Exec& exec, const Weights<S>& weights, const R* observation, Shard<R> shard,
+  void train(const Exec& exec, const Weights<S>& weights, const R* observation, R* gradients, Part<R> part,
              const typename Network<R>::Loss& loss) {
     R* const head = static_cast<R*>(head_.data_ptr());
     R* const value = static_cast<R*>(value_.data_ptr());
-    forward(exec, weights, shard.end - shard.begin, observation, head, value);
-    shard.head = head;
-    shard.value = value;
-    shard.d_head = static_cast<R*>(d_head_.data_ptr());
-    shard.d_value = static_cast<R*>(d_value_.data_ptr());
-    loss(exec, shard);
+    forward(exec, weights, part.end - part.begin, observation, head, value);
+    part.head = head;
+    part.value = value;
+    part.d_head = static_cast<R*>(d_head_.data_ptr());
+    part.d_value = static_cast<R*>(d_value_.data_ptr());
+    loss(exec, part);
     const bool trunk = !trunk_.empty();
     branches_.run(
         exec,
         [&](const Exec& e) {
-          actor_.backward(e, weights, hidden_, shard.d_head, shard.gradients, trunk ? &d_from_actor_ : nullptr);
+          actor_.backward(e, weights, hidden_, part.d_head, gradients, trunk ? &d_from_actor_ : nullptr);
         },
         [&](const Exec& e) {
-          critic_.backward(e, weights, hidden_, shard.d_value, shard.gradients, trunk ? &d_from_critic_ : nullptr);
+          critic_.backward(e, weights, hidden_, part.d_value, gradients, trunk ? &d_from_critic_ : nullptr);
         });
     if (!trunk) return;
     at::add_out(trunk_.d_hidden(), d_from_actor_, d_from_critic_);
-    trunk_.backward(exec, weights, x_, nullptr, shard.gradients, nullptr);
+    trunk_.backward(exec, weights, x_, nullptr, gradients, nullptr);
   }
 
  private:
@@ -131,14 +131,18 @@ class MlpNetwork final : public Network<Compute<S>> {
                         const typename Network<R>::Loss& loss) override {
     const std::int64_t rows = minibatch_rows_ / shards_;
     each_shard(exec, [&](const Exec& e, std::int64_t s) {
-      Shard<R> shard;
-      shard.index = s;
-      shard.begin = rows * s;
-      shard.end = rows * (s + 1);
-      shard.gradients = gradients + s * policy_.num_parameters;
-      train_[static_cast<std::size_t>(s)]->train(e, weights_, observation + shard.begin * policy_.obs_dim, shard, loss);
+      Part<R> part;
+      part.index = s;
+      part.begin = rows * s;
+      part.end = rows * (s + 1);
+      R* const own = gradients + s * policy_.num_parameters;
+      if (policy_.log_std >= 0) part.d_log_std = own + policy_.log_std;
+      train_[static_cast<std::size_t>(s)]->train(e, weights_, observation + part.begin * policy_.obs_dim, own, part,
+                                                 loss);
     });
   }
+  std::int64_t parts() const override { return shards_; }
+  std::int64_t part_rows() const override { return minibatch_rows_ / shards_; }
   void parameters_changed(const Exec& exec) override {
     if constexpr (!std::is_same_v<S, R>)
       convert(exec, policy_.num_parameters, weights_.exact, static_cast<S*>(copy_.data_ptr()));
