@@ -406,6 +406,11 @@ int train_command(const TrainConfig& given, const TrainOptions& options) {
   const Device device = parse_device(config.device);
   if (config.capture == "on" && !device.is_cuda())
     throw Error("capture on: needs a CUDA device, this run is on the CPU (device " + config.device + ")");
+  if (!options.log.path.empty() && choose_road(config, device).road == Road::fused && device.is_cuda()) {
+    if (config.road == "fused") throw Error("--log-trajectories: on a GPU the generic road logs, road is fused");
+    config.road = "generic";
+    if (!options.quiet) fmt::print(stderr, "generic road: the fused road logs no trajectories on a GPU\n");
+  }
   choose_road(config, device);
   const std::optional<Safetensors> from = resumed_checkpoint(config, options.resume);
   return TrainRun(config, options, device, from).run();

@@ -18,6 +18,16 @@ template <class A, class B>
 inline constexpr bool is_same_v = false;
 template <class A>
 inline constexpr bool is_same_v<A, A> = true;
+template <bool, class A, class B>
+struct choice {
+  using type = A;
+};
+template <class A, class B>
+struct choice<false, A, B> {
+  using type = B;
+};
+template <bool kFirst, class A, class B>
+using conditional_t = typename choice<kFirst, A, B>::type;
 }  // namespace std
 
 namespace hotloop {

@@ -16,7 +16,7 @@ __device__ void Fused<S>::advantages() {
     int slot = args.truncations[w];
     float advantage = 0.0f, next_value = args.value[args.num_steps * n + w];
     // some steps are read before any is worked on: what is written could, for all the compiler knows, change them
-    constexpr int kAhead = 8;
+    constexpr int kAhead = 16;
     for (int last = args.num_steps - 1; last >= 0; last -= kAhead) {
       float values[kAhead], rewards[kAhead];
       int ends[kAhead];
@@ -39,6 +39,7 @@ __device__ void Fused<S>::advantages() {
         advantage = rewards[k] + gamma * next_value - value + gamma * lambda * advantage;
         float* record = args.record + ((last - k) * n + w) * kRecord;
         record[kValueAt] = value, record[kAdvantageAt] = advantage;
+        args.value[(last - k) * n + w] = advantage;  // for advantage_sums, which so reads neighbouring numbers
         next_value = value;
         const double target = static_cast<double>(advantage + value), error = target - static_cast<double>(value);
         sums[0] += target, sums[1] += target * target, sums[2] += error, sums[3] += error * error;
@@ -80,7 +81,7 @@ __device__ void Fused<S>::advantage_sums() {
           const int q = first + j * kThreads, t = q / S::kBlockEnvs;
           const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + q % S::kBlockEnvs;
           row[j] = q < rows && w < n ? t * n + w : -1;
-          advantage[j] = row[j] < 0 ? 0.0f : args.record[row[j] * kRecord + kAdvantageAt];
+          advantage[j] = row[j] < 0 ? 0.0f : args.value[row[j]];
         }
 #pragma unroll
         for (int j = 0; j < kAhead; ++j) {

@@ -44,7 +44,7 @@ struct FusedArgs {
   float* record;              // [num_steps, num_envs, kRecord]: observation, action, log-probability, value, advantage
   float* reward;              // [num_steps, num_envs]
   std::uint8_t* ended;        // [num_steps, num_envs] kTerminated and kTruncated bits
-  float* value;               // [num_steps + 1 + bootstrap_slots, num_envs]
+  float* value;               // [num_steps + 1 + bootstrap_slots, num_envs]; of the steps later the advantage
   float* final_observation;   // [bootstrap_slots, num_envs, obs_dim] of truncated episodes
   std::int32_t* truncations;  // [num_envs] episodes truncated in this rollout
 

@@ -4,8 +4,8 @@
 // S has: Env; Actor, Critic (NetShape; the same type where both have equal sizes); kShared: one network with both
 // heads; kActivation; kHead, kHeadDim, kActionDim, kStateStd; nvec(), low(), high(); kParameters, kLogStd (offset in
 // the flat buffer, -1: none); outputs(net), layer_weight(net, l), layer_bias(net, l), head_weight(net, output),
-// head_bias(net, output): offsets in the flat buffer; kEvenOffsets; kBlocks, kBlockEnvs, kGroups, kRowTiles, kSlice,
-// kMinibatches.
+// head_bias(net, output): offsets in the flat buffer; kEvenOffsets; kBlocks, kTileBlocks (those that pass rows),
+// kBlockEnvs, kGroups, kRowTiles, kSlice, kMinibatches.
 #pragma once
 #include "train/distribution.h"
 #include "train/fused/args.h"
@@ -43,14 +43,12 @@ struct Fused {
   using T = typename Actor::Number;
   static constexpr bool kSame = std::is_same_v<Actor, Critic>;
   static constexpr int kNets = S::kShared ? 1 : 2;
-  static constexpr int kGroupWarps = S::kGroupWarps, kGroupThreads = 32 * kGroupWarps;
-  static constexpr int kWarpRows = 16 * S::kRowTiles, kGroupRows = kGroupWarps * kWarpRows;
+  static constexpr int kWarpRows = 16 * S::kRowTiles, kGroupRows = 4 * kWarpRows;
   static constexpr int kParts = S::kGroups / kNets;  // groups that share a network's rows
   static constexpr int kTileRows = kParts * kGroupRows;
   static constexpr int kThreads = S::kGroups * kGroupThreads, kWarps = kThreads / 32;
-  static constexpr int kTeams = kWarps / 4, kGroupTeams = kGroupWarps / 4;
-  static constexpr int kTeamWorlds = S::kBlockEnvs > 16 * kTeams ? 32 : 16;  // that a team steps at a time
-  static constexpr int kPartials = kParts * S::kBlocks;                      // partial gradients of a parameter
+  static constexpr int kGroupWorlds = S::kBlockEnvs > 16 * S::kGroups ? 32 : 16;  // that a group steps at a time
+  static constexpr int kPartials = kParts * S::kTileBlocks;                       // partial gradients of a parameter
   static constexpr int kObsDim = Env::kObsDim, kActionDim = Env::kActionDim;
   static constexpr int kRecord = round_up(kObsDim + kActionDim + 3, 4);
   static constexpr int kLogProbAt = kObsDim + kActionDim, kValueAt = kLogProbAt + 1, kAdvantageAt = kLogProbAt + 2;
@@ -64,10 +62,10 @@ struct Fused {
     Control control;
     double warp_sums[kWarps][8];
     LossTerms loss;        // sums of this minibatch
-    double correction[2];  // 1 - beta^t of Adam's moments
+    double correction[2];  // 1 / (1 - beta1^t) and 1 / sqrt(1 - beta2^t): Adam's
     float4 team_sums[kThreads];
-    float group_sums[S::kGroups][kGroupWarps][kLaneSums];
-    PhiloxBlock draws[kTeams][kTeamWorlds];  // of the next step's actions
+    float group_sums[S::kGroups][4][kLaneSums];
+    PhiloxBlock draws[S::kGroups][kGroupWorlds];  // of the next step's actions
     unsigned long long phases[static_cast<int>(FusedPhase::count)];
     float log_std[kActionDim];
     float step_size, gradient_scale, inverse_sqrt_correction2;
@@ -89,7 +87,7 @@ struct Fused {
       kActorBytes + kCriticBytes + S::kGroups * kGroupBytes + round_up(static_cast<int>(sizeof(Shared)), 16);
 
   template <class Net>
-  using Pass = NetPass<Net, S::kActivation, kGroupRows, kGroupWarps>;
+  using Pass = NetPass<Net, S::kActivation, kGroupRows>;
 
   const FusedArgs& args;
   Shared& shared;
@@ -107,10 +105,8 @@ struct Fused {
         block(blockIdx.x),
         warp(__shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x / 32), 0)),
         lane(threadIdx.x % 32),
-        group(warp / kGroupWarps),
-        group_warp(warp % kGroupWarps) {}
-
-  __device__ __forceinline__ void group_barrier() const { partial_barrier<kGroupThreads>(1 + group); }
+        group(warp / 4),
+        group_warp(warp % 4) {}
 
   // The phase that ends here; block 0 books its clocks.
   __device__ __forceinline__ void mark(FusedPhase phase) {
@@ -192,7 +188,7 @@ struct Fused {
   template <class Net>
   __device__ void tiles(int net, int index);
   template <class Net, int L>
-  __device__ __forceinline__ void write_layers(int net, const float (&sums)[Net::sums(kGroupWarps)], float mean) const;
+  __device__ __forceinline__ void write_layers(int net, const float (&sums)[Net::kSums], float mean) const;
   __device__ void write_lane_sums(int net, const float (&lane_sums)[kLaneSums], float mean);
   template <class Net>
   __device__ __forceinline__ void loss(const Pass<Net>& pass, int net, int row, const float (&record)[kRecord],

@@ -48,7 +48,7 @@ template <class S>
 template <class Net>
 __device__ void Fused<S>::tiles(int net, int index) {
   const Pass<Net> p = pass<Net>(net);
-  constexpr int kSums = Net::sums(kGroupWarps);
+  constexpr int kSums = Net::kSums;
   float sums[kSums], lane_sums[kLaneSums];
 #pragma unroll
   for (int k = 0; k < kSums; ++k) sums[k] = 0.0f;
@@ -72,12 +72,12 @@ __device__ void Fused<S>::tiles(int net, int index) {
     }
   };
   if (is_valid(block)) fetch(block);
-  for (int tile = block; tile * kTileRows < args.minibatch_rows; tile += S::kBlocks) {
+  for (int tile = block; tile * kTileRows < args.minibatch_rows; tile += S::kTileBlocks) {
     const bool valid = is_valid(tile);
     float record[kRecord];
 #pragma unroll
     for (int k = 0; k < kRecord; ++k) record[k] = valid ? next[k] : 0.0f;
-    if (is_valid(tile + S::kBlocks)) fetch(tile + S::kBlocks);
+    if (is_valid(tile + S::kTileBlocks)) fetch(tile + S::kTileBlocks);
     if (own) {
       float x[kObsDim];
 #pragma unroll
@@ -95,16 +95,16 @@ __device__ void Fused<S>::tiles(int net, int index) {
       }
     };
     if constexpr (Net::chained()) {
-      p.template chain<S::kRowTiles>(row, lane_loss);
+      p.template chain<S::kRowTiles, true>(row, lane_loss);
     } else {
       p.template forward<S::kRowTiles>(row);
       lane_loss();
       __syncwarp();
       p.template backward<S::kRowTiles>(row);
     }
-    group_barrier();
+    group_barrier(group);
     p.gradients(group_warp, sums);
-    group_barrier();
+    group_barrier(group);
   }
   const float mean = 1.0f / static_cast<float>(args.minibatch_rows);
   write_layers<Net, 0>(net, sums, mean);
@@ -159,25 +159,22 @@ struct PutUnit {
 // Writes the means over the minibatch's rows of what this warp has gathered of layer L and those after it.
 template <class S>
 template <class Net, int L>
-__device__ __forceinline__ void Fused<S>::write_layers(int net, const float (&sums)[Net::sums(kGroupWarps)],
-                                                       float mean) const {
+__device__ __forceinline__ void Fused<S>::write_layers(int net, const float (&sums)[Net::kSums], float mean) const {
   using Engine = typename Net::Engine;
-  constexpr int kUnits = Net::units(L, kGroupWarps), kSumAt = Net::sum_at(L, kGroupWarps);
+  constexpr int kUnits = Net::units(L), kSumAt = Net::sum_at(L);
   constexpr int kNumbers = Net::unit_numbers(L), kShare = Net::share(L), kOutputs = Net::width(L + 1);
-  constexpr int kStep = 16 * Net::warps_down(L, kGroupWarps);
+  constexpr int kStep = 16 * Net::warps_down(L);
   const int first_row = Pass<Net>::template first_row<L>(group_warp);
   const int first_column = Pass<Net>::template first_column<L>(group_warp);
-  if (Pass<Net>::template takes<L>(group_warp)) {
 #pragma unroll
-    for (int u = 0; u < kUnits; ++u) {
-      const PutUnit<S, Net, L> to{*this, net, first_row + kStep * u, first_column, mean};
-      const float* acc = sums + kSumAt + u * kNumbers;
-      Engine::template each_outer<kShare>(acc, to);
-      if constexpr (L < Net::kHidden) {
-        Engine::template each_bias<kShare>(acc, [&](int m, float v) {
-          if (first_column == 0 && to.first + m < kOutputs) put_partial(S::layer_bias(net, L) + to.first + m, v * mean);
-        });
-      }
+  for (int u = 0; u < kUnits; ++u) {
+    const PutUnit<S, Net, L> to{*this, net, first_row + kStep * u, first_column, mean};
+    const float* acc = sums + kSumAt + u * kNumbers;
+    Engine::template each_outer<kShare>(acc, to);
+    if constexpr (L < Net::kHidden) {
+      Engine::template each_bias<kShare>(acc, [&](int m, float v) {
+        if (first_column == 0 && to.first + m < kOutputs) put_partial(S::layer_bias(net, L) + to.first + m, v * mean);
+      });
     }
   }
   if constexpr (L < Net::kHidden) write_layers<Net, L + 1>(net, sums, mean);
@@ -191,12 +188,12 @@ __device__ void Fused<S>::write_lane_sums(int net, const float (&lane_sums)[kLan
     const float sum = warp_sum(lane_sums[k]);
     if (lane == 0) shared.group_sums[group][group_warp][k] = sum;
   }
-  group_barrier();
+  group_barrier(group);
   for (int k = threadIdx.x % kGroupThreads; k < kLaneSums; k += kGroupThreads) {
     const auto& sums = shared.group_sums[group];
     float sum = sums[0][k];
 #pragma unroll
-    for (int i = 1; i < kGroupWarps; ++i) sum += sums[i][k];
+    for (int i = 1; i < 4; ++i) sum += sums[i][k];
     const int log_std = k - kMostOutputs, term = log_std - kLogStds;
     if (term >= 0)
       __stcg(args.loss_partials + (block * S::kGroups + group) * kLossStride + term, sum);
@@ -209,14 +206,16 @@ __device__ void Fused<S>::write_lane_sums(int net, const float (&lane_sums)[kLan
 
 template <class S>
 __device__ void Fused<S>::minibatch(int index) {
-  if constexpr (S::kShared)
-    tiles<Actor>(0, index);
-  else if constexpr (kSame)
-    tiles<Actor>(group % 2, index);
-  else if (group % 2 == 0)
-    tiles<Actor>(0, index);
-  else
-    tiles<Critic>(1, index);
+  if (block < S::kTileBlocks) {
+    if constexpr (S::kShared)
+      tiles<Actor>(0, index);
+    else if constexpr (kSame)
+      tiles<Actor>(group % 2, index);
+    else if (group % 2 == 0)
+      tiles<Actor>(0, index);
+    else
+      tiles<Critic>(1, index);
+  }
   mark(FusedPhase::tiles);
   grid_barrier();
   mark(FusedPhase::meet_gradients);

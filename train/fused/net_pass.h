@@ -1,21 +1,22 @@
-// Forward, backward and parameter gradients of one network over a group's rows in shared memory. A group is four or
-// eight warps; each passes its own rows through all layers without waiting for the others, who meet only for the
-// gradients of parameters, of which each gathers a part.
+// Forward, backward and parameter gradients of one network over a group's rows in shared memory. A group is four
+// warps; each passes its own rows through all layers without waiting for the others, who meet only for the gradients of
+// parameters, of which each gathers a part.
 #pragma once
 #include "train/fused/activate.h"
 #include "train/fused/net_shape.h"
 
 namespace hotloop {
 
-// kThreads threads (whole warps) wait for each other. Barrier 0 is the block's.
-template <int kThreads>
-__device__ __forceinline__ void partial_barrier(int id) {
+inline constexpr int kGroupThreads = 128;
+
+// The threads of a group wait for each other. Barrier 0 is the block's.
+__device__ __forceinline__ void group_barrier(int group) {
   __syncwarp();
-  asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(kThreads) : "memory");
+  asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "n"(kGroupThreads) : "memory");
 }
 
-// kRows, kWarps: of the group.
-template <class Net, Activation kActivation, int kRows, int kWarps>
+// kRows: of the group.
+template <class Net, Activation kActivation, int kRows>
 struct NetPass {
   using T = typename Net::Number;
   using Engine = typename Net::Engine;
@@ -74,6 +75,12 @@ struct NetPass {
       if constexpr (kActivation == Activation::silu) put(input + row * kStride + c, v);
       put(to + row * kStride + c, y);
     }
+  };
+  // The same where nobody needs the outputs but the next layer.
+  template <int kStride>
+  struct ActivateOnly : Activate<kStride> {
+    using Activate<kStride>::Activate;
+    __device__ __forceinline__ void store(int, int, std::uint32_t, float, float) const {}
   };
   struct Head : FromBias {
     float* out;
@@ -154,15 +161,15 @@ struct NetPass {
     }
   }
 
-  // The same for 16 * R rows by a team of four warps, each taking every fourth unit of 16 columns; ends before the
-  // head. barrier: the team's.
+  // The same for the group's first 16 * R rows by all its warps, each taking every fourth unit of 16 columns; ends
+  // before the head.
   template <int R, int L = 0>
-  __device__ __forceinline__ void forward_together(int row, int barrier, int warp) const {
+  __device__ __forceinline__ void forward_together(int group, int warp) const {
     if constexpr (L < kHidden) {
       constexpr int kUnits = Net::pad(L + 1) / 16;
-      for (int unit = warp; unit < kUnits; unit += 4) hidden_columns<L, R, 16>(row, 16 * unit);
-      partial_barrier<128>(barrier);
-      forward_together<R, L + 1>(row, barrier, warp);
+      for (int unit = warp; unit < kUnits; unit += 4) hidden_columns<L, R, 16>(0, 16 * unit);
+      group_barrier(group);
+      forward_together<R, L + 1>(group, warp);
     }
   }
 
@@ -185,24 +192,25 @@ struct NetPass {
     if constexpr (kFirst + kNow < N) backward_columns<R, L, N, kFirst + kNow>(row);
   }
 
-  // Forward, loss() and backward of this warp's rows, whose activations stay in registers from layer to layer and are
-  // written to memory for the parameters' gradients only. kept: outputs of the layers before L.
-  template <int R, int L = 0, class Loss, class... Kept>
+  // Forward, loss() and, with kBack, backward of this warp's rows, whose activations stay in registers from layer to
+  // layer and are written to memory for the parameters' gradients only. kept: outputs of the layers before L.
+  template <int R, bool kBack, int L = 0, class Loss, class... Kept>
   __device__ __forceinline__ void chain(int row, const Loss& loss, const Kept&... kept) const {
     if constexpr (L < kHidden) {
       constexpr int kIn = Net::pad(L), kOut = Net::pad(L + 1), kStride = Net::stride(L), kTo = Net::stride(L + 1);
-      const Activate<kTo> f(bias<L>(0), output<L + 1>(row), gradient<L + 1>(row));
+      using F = std::conditional_t<kBack, Activate<kTo>, ActivateOnly<kTo>>;
+      const F f(bias<L>(0), output<L + 1>(row), gradient<L + 1>(row));
       if constexpr (L == 0) {
         const typename Engine::FromMemory from(output<0>(row), kStride);
         const auto out = Engine::template product_of<R, kIn, kOut, false>(from, weight<L>(0), kStride, f);
-        chain<R, 1>(row, loss, out);
+        chain<R, kBack, 1>(row, loss, out);
       } else {
         const typename Engine::template FromRows<R, kIn> from{first_of(kept...)};
         const auto out = Engine::template product_of<R, kIn, kOut, false>(from, weight<L>(0), kStride, f);
-        if constexpr (Net::kept(R))
-          chain<R, L + 1>(row, loss, out, kept...);
+        if constexpr (kBack && Net::kept(R))
+          chain<R, kBack, L + 1>(row, loss, out, kept...);
         else
-          chain<R, L + 1>(row, loss, out);
+          chain<R, kBack, L + 1>(row, loss, out);
       }
     } else {
       constexpr int kIn = Net::pad(L), kOut = Net::pad(L + 1), kStride = Net::stride(L);
@@ -212,8 +220,10 @@ struct NetPass {
       __syncwarp();
       loss();
       __syncwarp();
-      const typename Engine::FromMemory back(gradient<L + 1>(row), Net::stride(L + 1));
-      chain_back<R, L>(row, back, kept...);
+      if constexpr (kBack) {
+        const typename Engine::FromMemory back(gradient<L + 1>(row), Net::stride(L + 1));
+        chain_back<R, L>(row, back, kept...);
+      }
     }
   }
   template <class First, class... Rest>
@@ -245,38 +255,31 @@ struct NetPass {
 
   // Adds this warp's share of the parameters' gradients over the group's rows.
   template <int L = 0>
-  __device__ __forceinline__ void gradients(int warp, float (&sums)[Net::sums(kWarps)]) const {
+  __device__ __forceinline__ void gradients(int warp, float (&sums)[Net::kSums]) const {
     if constexpr (L <= kHidden) {
       constexpr bool kIsHead = L == kHidden;
-      constexpr int kUnits = Net::units(L, kWarps), kSumAt = Net::sum_at(L, kWarps), kShare = Net::share(L);
-      constexpr int kStride = Net::stride(L), kNext = Net::stride(L + 1), kStep = 16 * Net::warps_down(L, kWarps);
-      if (takes<L>(warp)) {
-        // a unit beyond the last row reads what lies behind and is never written
-        const int first = first_row<L>(warp);
-        if constexpr (kIsHead)
-          Engine::template outer<kRows, kShare, false, kUnits, kStep>(sums + kSumAt, output<L>(0) + first, kStride,
-                                                                      gradient<L + 1>(0), kNext);
-        else
-          Engine::template outer<kRows, kShare, true, kUnits, kStep>(sums + kSumAt, gradient<L + 1>(0) + first, kNext,
-                                                                     output<L>(0) + first_column<L>(warp), kStride);
-      }
+      constexpr int kUnits = Net::units(L), kSumAt = Net::sum_at(L), kShare = Net::share(L);
+      constexpr int kStride = Net::stride(L), kNext = Net::stride(L + 1), kStep = 16 * Net::warps_down(L);
+      // a unit beyond the last row reads what lies behind and is never written
+      const int first = first_row<L>(warp);
+      if constexpr (kIsHead)
+        Engine::template outer<kRows, kShare, false, kUnits, kStep>(sums + kSumAt, output<L>(0) + first, kStride,
+                                                                    gradient<L + 1>(0), kNext);
+      else
+        Engine::template outer<kRows, kShare, true, kUnits, kStep>(sums + kSumAt, gradient<L + 1>(0) + first, kNext,
+                                                                   output<L>(0) + first_column<L>(warp), kStride);
       gradients<L + 1>(warp, sums);
     }
   }
-  // Whether a warp of the group has a part in layer L's gradients, and its first unit's first row and its first column.
-  template <int L>
-  __device__ __forceinline__ static bool takes(int warp) {
-    constexpr bool kHalved = Net::halved(L);
-    return kWarps == 4 || kHalved || (warp < 4) == (L != kHidden);
-  }
+  // Of a warp's part in layer L's gradients: the first unit's first row, and the first column.
   template <int L>
   __device__ __forceinline__ static int first_row(int warp) {
-    constexpr int kDown = Net::warps_down(L, kWarps);
+    constexpr int kDown = Net::warps_down(L);
     return 16 * (warp % kDown);
   }
   template <int L>
   __device__ __forceinline__ static int first_column(int warp) {
-    constexpr int kShare = Net::share(L), kDown = Net::warps_down(L, kWarps);
+    constexpr int kShare = Net::share(L), kDown = Net::warps_down(L);
     constexpr bool kHalved = Net::halved(L);
     return kHalved ? warp / kDown * kShare : 0;
   }

@@ -60,25 +60,21 @@ struct NetShape {
   }
   static constexpr int activations(int rows) { return gradient_at(kHidden + 2, rows); }
 
-  // ---- gradients of the parameters that one warp of a group gathers in registers. Hidden layer l: units of 16 outputs
-  // by columns(l) inputs, and biases; the head: units of 16 inputs by kHeadColumns outputs. Where the columns divide,
-  // half of the warps take the first half of them and half the others; else four warps share the units, of a group of
-  // eight the first four the hidden layers' and the others the head's.
+  // ---- gradients of the parameters that one of a group's four warps gathers in registers. Hidden layer l: units of 16
+  // outputs by columns(l) inputs, and biases; the head: units of 16 inputs by kHeadColumns outputs. Where the columns
+  // divide, two warps take the first half of them and two the other; else the four share the units.
   static constexpr int columns(int l) { return l == kHidden ? kHeadColumns : round_up(width(l), 8); }
   static constexpr bool halved(int l) { return l != kHidden && columns(l) % 32 == 0; }
   static constexpr int share(int l) { return halved(l) ? columns(l) / 2 : columns(l); }
-  static constexpr int warps_down(int l, int warps) { return halved(l) ? warps / 2 : 4; }
-  static constexpr int units(int l, int warps) {
-    const int down = warps_down(l, warps);
-    return (pad(l == kHidden ? l : l + 1) / 16 + down - 1) / down;
-  }
+  static constexpr int warps_down(int l) { return halved(l) ? 2 : 4; }
+  static constexpr int units(int l) { return (pad(l == kHidden ? l : l + 1) / 16 + warps_down(l) - 1) / warps_down(l); }
   static constexpr int unit_numbers(int l) { return share(l) / 2 + (l == kHidden ? 0 : 4); }
-  static constexpr int sum_at(int l, int warps) {
+  static constexpr int sum_at(int l) {
     int at = 0;
-    for (int k = 0; k < l; ++k) at += units(k, warps) * unit_numbers(k);
+    for (int k = 0; k < l; ++k) at += units(k) * unit_numbers(k);
     return at;
   }
-  static constexpr int sums(int warps) { return sum_at(kHidden + 1, warps); }
+  static constexpr int kSums = sum_at(kHidden + 1);
 
   // Whether a warp's rows stay in registers from layer to layer: numbers of 16 bits, no layer wider than 64. Outputs
   // are kept for the way back as well where they are few.

@@ -1,6 +1,6 @@
-// The rollout of a block's worlds over all steps, and the values of what they saw. A team of four warps steps 16 worlds
-// (of many, 32) at a time: its warps share the actor's columns, then a lane for each world samples, steps, resets and
-// writes the record, while another warp works out the next step's random numbers.
+// The rollout of a block's worlds over all steps, and the values of what they saw. A group steps 16 worlds (of many,
+// 32) at a time: its warps share the actor's columns, then a lane for each world samples, steps, resets and writes the
+// record, while another warp works out the next step's random numbers.
 #pragma once
 #include "train/fused/kernel_base.h"
 
@@ -88,30 +88,28 @@ __device__ void Fused<S>::rollout() {
   const std::int64_t n = args.book.num_envs;
   const std::uint64_t first_step =
       static_cast<std::uint64_t>(shared.control.iteration) * static_cast<std::uint64_t>(args.num_steps);
-  const int team = warp / 4, team_warp = warp % 4, row = kTeamWorlds * (team % kGroupTeams),
-            barrier = 1 + S::kGroups + team;
-  for (int first = kTeamWorlds * team; first < S::kBlockEnvs; first += kTeamWorlds * kTeams) {
-    const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + first + lane % kTeamWorlds;
-    const bool here = lane < kTeamWorlds && first + lane < S::kBlockEnvs && w < n, steps = team_warp == 0 && here;
+  for (int first = kGroupWorlds * group; first < S::kBlockEnvs; first += kGroupWorlds * S::kGroups) {
+    const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + first + lane % kGroupWorlds;
+    const bool here = lane < kGroupWorlds && first + lane < S::kBlockEnvs && w < n, steps = group_warp == 0 && here;
     World world(args, steps ? w : 0);
-    T* input = actor.template output<0>(row + lane % kTeamWorlds);
+    T* input = actor.template output<0>(lane % kGroupWorlds);
     if (steps) put_input<Actor>(input, world.observation);
     const auto rng_of = [&](int t) {
       return Rng(args.book.seed, RngStream::action, static_cast<std::uint32_t>(w), first_step + t);
     };
-    if (team_warp == 1 && here) shared.draws[team][lane] = rng_of(0).first_block();
+    if (group_warp == 1 && here) shared.draws[group][lane] = rng_of(0).first_block();
     for (int t = 0; t < args.num_steps; ++t) {
-      partial_barrier<128>(barrier);
+      group_barrier(group);
       PhiloxBlock drawn;
-      if (steps) drawn = shared.draws[team][lane];
-      actor.template forward_together<kTeamWorlds / 16>(row, barrier, team_warp);
-      if (team_warp == 1 && here) shared.draws[team][lane] = rng_of(t + 1).first_block();
-      if (team_warp != 0) continue;  // to the next barrier
-      actor.template head<kTeamWorlds / 16>(row);
+      if (steps) drawn = shared.draws[group][lane];
+      actor.template forward_together<kGroupWorlds / 16>(group, group_warp);
+      if (group_warp == 1 && here) shared.draws[group][lane] = rng_of(t + 1).first_block();
+      if (group_warp != 0) continue;  // to the next barrier
+      actor.template head<kGroupWorlds / 16>(0);
       if (!steps) continue;
       float head[Actor::kHeadColumns];
 #pragma unroll
-      for (int k = 0; k < Actor::kHeadColumns; ++k) head[k] = actor.out[(row + lane) * Actor::kHeadColumns + k];
+      for (int k = 0; k < Actor::kHeadColumns; ++k) head[k] = actor.out[lane * Actor::kHeadColumns + k];
       Rng rng = rng_of(t).with_first_block(drawn);
       typename Env::Action action[kActionDim];
       float record[kRecord] = {};
@@ -139,7 +137,7 @@ __device__ void Fused<S>::rollout() {
       put_input<Actor>(input, world.observation);
     }
     if (steps) world.save();
-    partial_barrier<128>(barrier);
+    group_barrier(group);
   }
 }
 
@@ -147,7 +145,7 @@ __device__ void Fused<S>::rollout() {
 // episodes.
 template <class S>
 __device__ void Fused<S>::values() {
-  with_critic([&]<class Net>(const NetPass<Net, S::kActivation, kGroupRows, kGroupWarps>& critic) {
+  with_critic([&]<class Net>(const NetPass<Net, S::kActivation, kGroupRows>& critic) {
     const std::int64_t n = args.book.num_envs;
     const int rows = S::kBlockEnvs * (args.num_steps + 1 + args.bootstrap_slots);
     const int row = group_warp * kWarpRows;
@@ -167,8 +165,15 @@ __device__ void Fused<S>::values() {
         put_input<Net>(critic.template output<0>(row + lane), x);
       }
       __syncwarp();
-      critic.template forward<S::kRowTiles>(row);
-      if (valid) args.value[t * n + w] = critic.out[(row + lane) * Net::kHeadColumns + kValueColumn];
+      const auto keep = [&] {
+        if (valid) args.value[t * n + w] = critic.out[(row + lane) * Net::kHeadColumns + kValueColumn];
+      };
+      if constexpr (Net::chained()) {
+        critic.template chain<S::kRowTiles, false>(row, keep);
+      } else {
+        critic.template forward<S::kRowTiles>(row);
+        keep();
+      }
       __syncwarp();
     }
   });

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 
 #include "train/fused/args.h"
@@ -16,9 +15,9 @@ const std::vector<EmbeddedSource>& fused_sources();  // written by cmake/EmbedSo
 
 namespace {
 
-constexpr int kGroups = 2, kLossTerms = 6, kMostMinibatches = 1024;
-// Partial gradients that one thread can hold in registers beside a tile's sums: of a block of 256 threads, and of 512.
-constexpr int kMostSums = 120, kMostSumsOfMany = 48;
+constexpr int kGroups = 2, kGroupWarps = 4, kLossTerms = 6, kMostMinibatches = 1024;
+// Partial gradients that one thread can hold in registers beside a tile's sums.
+constexpr int kMostSums = 120;
 constexpr int kMostOutputs = 32, kMostRecord = 64;
 
 int round_up(int n, int unit) { return (n + unit - 1) / unit * unit; }
@@ -45,13 +44,13 @@ struct NetSizes {
     return round_up(numbers * number_bytes, 16) + round_up(4 * rows * head_columns(), 16);
   }
   // Gradients that one warp of a group gathers.
-  int sums(int group_warps) const {
+  int sums() const {
     int total = 0;
     for (int l = 0; l <= hidden(); ++l) {
       const bool head = l == hidden();
       const int columns = head ? head_columns() : round_up(width(l), 8);
       const bool halved = !head && columns % 32 == 0;
-      const int down = halved ? group_warps / 2 : 4, units = (pad(head ? l : l + 1) / 16 + down - 1) / down;
+      const int down = halved ? 2 : 4, units = (pad(head ? l : l + 1) / 16 + down - 1) / down;
       total += units * ((halved ? columns / 2 : columns) / 2 + (head ? 0 : 4));
     }
     return total;
@@ -93,39 +92,29 @@ int lane_sums(const Nets& n, const PolicySpec& policy) {
   return outputs + (policy.log_std >= 0 ? static_cast<int>(policy.action.dim()) : 0) + kLossTerms;
 }
 
-// How the warps of a block share a network's rows.
-struct Division {
-  int group_warps, row_tiles;
-  int warps() const { return kGroups * group_warps; }
-  int group_rows() const { return 16 * group_warps * row_tiles; }
-};
+int group_rows(int row_tiles) { return 16 * kGroupWarps * row_tiles; }
 
 int minibatches(const TrainConfig& c) { return static_cast<int>(c.update_epochs * c.num_minibatches); }
 
 // At least Fused<S>::kSharedBytes, which is asserted where the kernel is compiled.
-std::size_t shared_bytes(const Nets& n, const PolicySpec& policy, const Division& d, int minibatches) {
+std::size_t shared_bytes(const Nets& n, const PolicySpec& policy, int row_tiles, int minibatches) {
   const int images = n.actor.image_bytes() + (n.shared ? 0 : n.critic.image_bytes());
-  const int group = std::max(n.actor.group_bytes(d.group_rows()), n.critic.group_bytes(d.group_rows()));
-  const int others = 768 + d.warps() * (8 * 8 + 32 * 16 + 8 * 16 + 4 * lane_sums(n, policy)) +
+  const int group = std::max(n.actor.group_bytes(group_rows(row_tiles)), n.critic.group_bytes(group_rows(row_tiles)));
+  const int others = 768 + kGroups * kGroupWarps * (8 * 8 + 32 * 16 + 8 * 16 + 4 * lane_sums(n, policy)) +
                      static_cast<int>(policy.action.dim()) * 4 + minibatches * 8;
   return static_cast<std::size_t>(images + kGroups * group + round_up(others, 16));
 }
 
-// The division that the card has room for, the fastest first: with numbers of 16 bits many warps hide each other's
-// waiting; fewer have more registers each.
-std::optional<Division> divide(const TrainConfig& config, const PolicySpec& policy, const FusedLimits& limits) {
+// Row tiles of a warp: two where the card has room for them, as rows that pass together share what is loaded of the
+// weights.
+std::optional<int> row_tiles(const TrainConfig& config, const PolicySpec& policy, const FusedLimits& limits) {
   const Nets n = nets(config, policy);
-  const bool wide = number_bytes(config.precision) == 4;
   const std::int64_t rows = config.num_envs * config.num_steps / config.num_minibatches;
-  for (const Division d : {Division{4, 2}, Division{4, 1}, Division{8, 1}}) {
-    if (const char* only = std::getenv("HD"); only != nullptr && std::atoi(only) != 10 * d.group_warps + d.row_tiles)
-      continue;
-    const int sums = std::max(n.actor.sums(d.group_warps), n.critic.sums(d.group_warps));
-    if (wide && d.group_rows() > 64) continue;  // fp32: a tile of four rows a lane fills the registers
-    if (sums > (d.group_warps == 8 ? kMostSumsOfMany : kMostSums)) continue;
+  for (const int tiles : {2, 1}) {
+    if (tiles == 2 && number_bytes(config.precision) == 4) continue;  // fp32: four rows a lane fill the registers
     // few rows: smaller tiles on more multiprocessors
-    if (d.group_rows() > 64 && rows <= 64 * limits.multiprocessors) continue;
-    if (shared_bytes(n, policy, d, minibatches(config)) <= limits.shared_bytes) return d;
+    if (tiles == 2 && rows <= group_rows(1) * limits.multiprocessors) continue;
+    if (shared_bytes(n, policy, tiles, minibatches(config)) <= limits.shared_bytes) return tiles;
   }
   return std::nullopt;
 }
@@ -162,8 +151,8 @@ std::string why_not_fused(const TrainConfig& config, const EnvEntry& env, const 
   const int record = static_cast<int>(policy.obs_dim + policy.action.dim()) + 3;
   if (n.actor.widths.back() > kMostOutputs || record > kMostRecord)
     return fmt::format("{} numbers an observation and {} outputs of the policy", policy.obs_dim, n.actor.widths.back());
-  if (std::max(n.actor.sums(4), n.critic.sums(4)) > kMostSums) return hidden_sizes() + ": too wide for its registers";
-  if (!divide(config, policy, limits))
+  if (std::max(n.actor.sums(), n.critic.sums()) > kMostSums) return hidden_sizes() + ": too wide for its registers";
+  if (!row_tiles(config, policy, limits))
     return hidden_sizes() +
            fmt::format(": more than the {} bytes of shared memory that a block has", limits.shared_bytes);
   return {};
@@ -171,26 +160,24 @@ std::string why_not_fused(const TrainConfig& config, const EnvEntry& env, const 
 
 FusedShape fused_shape(const TrainConfig& config, const PolicySpec& policy, const FusedLimits& limits) {
   const Nets n = nets(config, policy);
-  const Division d = *divide(config, policy, limits);
   FusedShape s;
-  s.group_warps = d.group_warps;
-  s.row_tiles = d.row_tiles;
-  s.threads = 32 * d.warps();
-  const int parts = n.shared ? kGroups : kGroups / 2, tile_rows = parts * d.group_rows();
+  s.row_tiles = *row_tiles(config, policy, limits);
+  s.threads = 32 * kGroups * kGroupWarps;
+  const int parts = n.shared ? kGroups : kGroups / 2, tile_rows = parts * group_rows(s.row_tiles);
   const auto ceil_div = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   // as few blocks as pass a minibatch in as many rounds as all multiprocessors would, none idle in the last
   const std::int64_t tiles = ceil_div(config.num_envs * config.num_steps / config.num_minibatches, tile_rows);
   const std::int64_t rounds = ceil_div(tiles, limits.multiprocessors);
-  s.blocks = static_cast<int>(ceil_div(tiles, rounds));
+  s.tile_blocks = static_cast<int>(ceil_div(tiles, rounds));
   // more, where that leaves each a slice of the parameters that its threads step at once
   const std::int64_t steppers = std::min<std::int64_t>(limits.multiprocessors, ceil_div(policy.num_parameters, 512));
-  s.blocks = std::max(s.blocks, static_cast<int>(steppers));
+  s.blocks = std::max(s.tile_blocks, static_cast<int>(steppers));
   s.block_envs = static_cast<int>(ceil_div(config.num_envs, s.blocks));
   s.slice = round_up(static_cast<int>(ceil_div(policy.num_parameters, s.blocks)), 4);
-  s.partials = parts * s.blocks;
+  s.partials = parts * s.tile_blocks;
   s.record = round_up(static_cast<int>(policy.obs_dim + policy.action.dim()) + 3, 4);
-  s.loss_rows = kGroups * s.blocks;
-  s.shared_bytes = shared_bytes(n, policy, d, minibatches(config));
+  s.loss_rows = kGroups * s.tile_blocks;
+  s.shared_bytes = shared_bytes(n, policy, s.row_tiles, minibatches(config));
   return s;
 }
 
@@ -270,8 +257,7 @@ namespace hotloop {{
   static constexpr Activation kActivation = Activation::{activation};
   static constexpr HeadKind kHead = static_cast<HeadKind>({head});
   static constexpr int kHeadDim = {head_dim}, kActionDim = {action_dim}, kParameters = {parameters};
-  static constexpr int kLogStd = {log_std}, kBlocks = {blocks}, kBlockEnvs = {block_envs}, kGroups = {groups};
-  static constexpr int kGroupWarps = {group_warps};
+  static constexpr int kLogStd = {log_std}, kBlocks = {blocks}, kTileBlocks = {tile_blocks}, kBlockEnvs = {block_envs}, kGroups = {groups};
   static constexpr int kRowTiles = {row_tiles}, kSlice = {slice}, kMinibatches = {minibatches};
   static const std::int32_t* nvec() {{ return k_nvec; }}
   static const float* low() {{ return k_low; }}
@@ -310,8 +296,8 @@ SpecialKernelSource fused_source(const TrainConfig& config, const EnvEntry& env,
                             fmt::arg("activation", config.activation), fmt::arg("head", static_cast<int>(policy.head)),
                             fmt::arg("head_dim", policy.head_dim()), fmt::arg("action_dim", policy.action.dim()),
                             fmt::arg("parameters", policy.num_parameters), fmt::arg("log_std", policy.log_std),
-                            fmt::arg("blocks", shape.blocks), fmt::arg("block_envs", shape.block_envs),
-                            fmt::arg("groups", kGroups), fmt::arg("group_warps", shape.group_warps),
+                            fmt::arg("blocks", shape.blocks), fmt::arg("tile_blocks", shape.tile_blocks),
+                            fmt::arg("block_envs", shape.block_envs), fmt::arg("groups", kGroups),
                             fmt::arg("row_tiles", shape.row_tiles), fmt::arg("slice", shape.slice),
                             fmt::arg("minibatches", minibatches(config)), fmt::arg("offsets", offsets(policy)),
                             fmt::arg("shared_bytes", shape.shared_bytes), fmt::arg("record", shape.record),

@@ -16,10 +16,10 @@ struct FusedLimits {
 };
 FusedLimits fused_limits(Device device);
 
-// How the kernel divides the work. A block has two groups of `group_warps` warps; each warp passes 16 * row_tiles rows
-// at a time.
+// How the kernel divides the work. tile_blocks of the blocks pass the rows of minibatches, all step parameters. A block
+// has two groups of four warps; each warp passes 16 * row_tiles rows at a time.
 struct FusedShape {
-  int blocks = 0, block_envs = 0, threads = 0, group_warps = 0, row_tiles = 0;
+  int blocks = 0, tile_blocks = 0, block_envs = 0, threads = 0, row_tiles = 0;
   int slice = 0;      // parameters that one block steps
   int partials = 0;   // partial sums of a gradient
   int loss_rows = 0;  // partial sums of the losses

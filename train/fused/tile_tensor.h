@@ -149,7 +149,7 @@ struct TensorEngine {
     const int lane = threadIdx.x % 32;
     const unsigned a_address = shared_address(a + (lane % 8 + lane / 16 * 8) * lda + lane / 8 % 2 * 8);
     const unsigned b_address = shared_address(b + (lane % 16) * ldb + lane / 16 * 8);
-#pragma unroll 2
+#pragma unroll 4
     for (int k = 0; k < kRows; k += 16) {
       std::uint32_t left[kUnits][4];
 #pragma unroll

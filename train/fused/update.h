@@ -61,7 +61,7 @@ template <class S>
 __device__ void Fused<S>::sum_losses() {
   double sums[kLossTerms] = {};
 #pragma unroll 4
-  for (int p = lane; p < S::kBlocks * S::kGroups; p += 32) {
+  for (int p = lane; p < S::kTileBlocks * S::kGroups; p += 32) {
     const float4* from = reinterpret_cast<const float4*>(args.loss_partials + p * kLossStride);
     const float4 a = __ldcg(from), b = __ldcg(from + 1);
     sums[0] += a.x, sums[1] += a.y, sums[2] += a.z, sums[3] += a.w, sums[4] += b.x, sums[5] += b.y;
@@ -123,7 +123,8 @@ __device__ void Fused<S>::plan(double squares) {
     sum_losses();
   } else if (warp == 2 && lane < 2) {
     const auto t = static_cast<double>(shared.control.adam_step + 1);
-    shared.correction[lane] = 1.0 - pow(lane == 0 ? args.update.adam_beta1 : args.update.adam_beta2, t);
+    const double correction = 1.0 - pow(lane == 0 ? args.update.adam_beta1 : args.update.adam_beta2, t);
+    shared.correction[lane] = 1.0 / (lane == 0 ? correction : sqrt(correction));
   }
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -138,8 +139,8 @@ __device__ void Fused<S>::plan(double squares) {
                        : 0;
     const double limit = args.update.max_grad_norm / (norm + 1e-6);  // as torch's clip_grad_norm_
     shared.gradient_scale = static_cast<float>(limit < 1.0 ? limit : 1.0);
-    shared.step_size = static_cast<float>(c.learning_rate / shared.correction[0]);
-    shared.inverse_sqrt_correction2 = static_cast<float>(1.0 / sqrt(shared.correction[1]));
+    shared.step_size = static_cast<float>(c.learning_rate * shared.correction[0]);
+    shared.inverse_sqrt_correction2 = static_cast<float>(shared.correction[1]);
   }
   __syncthreads();
 }
