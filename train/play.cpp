@@ -62,6 +62,11 @@ int play_command(const PlayOptions& options) {
     write_output(out.dump() + "\n");
     return 0;
   }
+  if (r.non_finite == r.episodes) {
+    write_output(fmt::format("{}: none of {} of {} stayed finite\n", path.string(), counted(r.episodes, "episode"),
+                             info.config.task));
+    return 0;
+  }
   write_output(fmt::format("{}: {} of {}{}\nreturn {:.2f} +- {:.2f}   length {:.1f}\n", path.string(),
                            counted(r.episodes, "episode"), info.config.task,
                            options.stochastic ? ", actions sampled" : "", r.return_mean, r.return_std, r.length_mean));

@@ -89,7 +89,7 @@ class TrainRun {
   double last_return_ = ProgressState::kUnknown, last_length_ = ProgressState::kUnknown;
   double host_seconds_ = 0, evaluation_seconds_ = 0;
   std::int64_t host_iterations_ = 0;
-  bool quiet_, overflow_reported_ = false;
+  bool quiet_, overflow_reported_ = false, non_finite_reported_ = false;
   Clock::time_point start_ = Clock::now();
 };
 
@@ -205,6 +205,13 @@ void TrainRun::deliver(const IterationMetrics& m) {
                     "for, the rest exerted no force (reported once)",
                     m.iteration, m.episodes.overflows));
   }
+  if (m.episodes.nonfinite > 0 && !non_finite_reported_) {
+    non_finite_reported_ = true;
+    progress_.message(
+        fmt::format("iteration {}: {} worlds turned non-finite and were reset (reported once, counted in "
+                    "charts/non_finite_worlds)",
+                    m.iteration, m.episodes.nonfinite));
+  }
   if (m.iteration % config_.log_interval == 0 || m.iteration == total_iterations_) write_row(m);
   if (quiet_) return;
   ProgressState state;
@@ -287,7 +294,10 @@ void TrainRun::evaluate() {
   evaluation_seconds_ += std::chrono::duration<double>(Clock::now() - before).count();
   const std::string left_out =
       result.non_finite > 0 ? fmt::format(", {} more turned non-finite", result.non_finite) : std::string();
-  if (!quiet_ || !left_out.empty())
+  if (result.episodes == result.non_finite)
+    progress_.message(fmt::format("{} steps: none of {} evaluation episodes stayed finite",
+                                  count_text(static_cast<double>(counters_.global_step)), result.episodes));
+  else if (!quiet_ || !left_out.empty())
     progress_.message(fmt::format("{} steps: {} evaluation episodes, return {:.2f} +- {:.2f}, length {:.1f}{}{}",
                                   count_text(static_cast<double>(counters_.global_step)),
                                   result.episodes - result.non_finite, result.return_mean, result.return_std,

@@ -31,11 +31,15 @@ TEST(NonFinite, EpisodesAreNoEpisodesOfReturnZero) {
                                              "0,0.01"},
                                             ".", 120);
   ASSERT_EQ(trained.status, 0) << trained.err;
-  EXPECT_NE((trained.out + trained.err).find("10 more turned non-finite"), std::string::npos)
-      << trained.out << trained.err;
+  for (const char* line :
+       {"worlds turned non-finite and were reset (reported once", "none of 10 evaluation episodes stayed finite"})
+    EXPECT_NE((trained.out + trained.err).find(line), std::string::npos) << trained.out << trained.err;
+  EXPECT_EQ((trained.out + trained.err).find("nan"), std::string::npos) << trained.out << trained.err;
   EXPECT_FALSE(std::filesystem::exists(folder / "run/best.safetensors"));
   const ProgramResult played = run_program({"play", run, "--device", "cpu", "--episodes", "10", "--json"}, ".", 120);
   ASSERT_EQ(played.status, 0) << played.err;
+  const ProgramResult shown = run_program({"play", run, "--device", "cpu", "--episodes", "10"}, ".", 120);
+  EXPECT_NE(shown.out.find("none of 10 episodes of Pusher-v5 stayed finite"), std::string::npos) << shown.out;
   const nlohmann::json result = nlohmann::json::parse(played.out);
   EXPECT_EQ(result.at("non_finite_episodes"), 10);
   EXPECT_TRUE(result.at("return_mean").is_null());
