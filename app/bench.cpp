@@ -18,6 +18,11 @@ void add_bench(Cli& cli) {
       ->add_option("--model", options->models,
                    "model file for physics, may be given several times; default: the tasks' models")
       ->type_name("FILE");
+  command
+      ->add_option("--max-contacts", options->max_contacts,
+                   "contacts that a world of physics has room for (default: sized from the model)")
+      ->check(CLI::Range(1, 100000))
+      ->type_name("N");
   command->add_flag("--generic", options->generic,
                     "physics on a GPU with the generic kernel, not one made for the model");
   command->add_flag("--staged", options->staged, "time of each part of physics, a launch each");

@@ -95,6 +95,7 @@ void run_physics(const BenchOptions& options) {
   physics.device = parse_device(config.device);
   physics.threads = static_cast<int>(config.num_threads);
   physics.models = options.models;
+  physics.max_contacts = options.max_contacts;
   physics.generic = options.generic;
   physics.staged = options.staged;
   if (set_by_user(options, "num_envs")) physics.num_worlds = config.num_envs;

@@ -16,6 +16,7 @@ struct BenchOptions {
   std::string results = "bench/results";  // folder of <benchmark>.csv
   double seconds = 2.0;                   // of one window
   std::vector<std::string> models;        // physics: files; empty: the tasks' models
+  int max_contacts = 0;                   // physics: room of a world; 0: sized from the model
   bool generic = false;                   // physics on a GPU: the generic kernel
   bool staged = false;                    // physics: the time of each part of a step
   LogOptions log;                         // log: what and how; the file is removed afterwards

@@ -8,6 +8,7 @@
 #include "sim/core/error.h"
 #include "sim/core/registry.h"
 #include "sim/core/thread_pool.h"
+#include "sim/core/value.h"
 #include "sim/mujoco/model_batch.h"
 #include "sim/mujoco/staged_step.h"
 
@@ -57,8 +58,9 @@ void measure_staged(const std::shared_ptr<const LoadedModel>& model, const std::
   }
 }
 
-void measure(const std::shared_ptr<const LoadedModel>& model, const std::string& name, const Exec& exec,
+void measure(const std::shared_ptr<const LoadedModel>& model, const std::string& file, const Exec& exec,
              const PhysicsBenchOptions& options, bool random, std::vector<BenchResult>& results) {
+  const std::string name = std::filesystem::path(file).stem().string();
   const std::int64_t worlds = worlds_of(options);
   const int steps = steps_of(options);
   ModelBatch batch(model, worlds, exec.device, !options.generic);
@@ -75,10 +77,12 @@ void measure(const std::shared_ptr<const LoadedModel>& model, const std::string&
   }
   const PhysicsStats stats = batch.stats(exec);
   if (stats.overflows > 0)
-    throw Error(name + ": " + std::to_string(stats.overflows) + " of " + std::to_string(worlds) +
-                " worlds ran out of room for contacts, which is " + std::to_string(batch.model().data().max_contacts) +
-                " a world");
-  if (stats.nonfinite > 0) throw Error(name + ": " + std::to_string(stats.nonfinite) + " worlds turned non-finite");
+    throw Error(shown(file) + ": " + std::to_string(stats.overflows) + " of " + std::to_string(worlds) +
+                " worlds ran out of room for contacts and constraint rows; room for " +
+                std::to_string(batch.model().data().max_contacts) +
+                " contacts is not enough, --max-contacts gives more");
+  if (stats.nonfinite > 0)
+    throw Error(shown(file) + ": " + std::to_string(stats.nonfinite) + " worlds turned non-finite");
   const std::string label = "physics." + name + "." + std::to_string(worlds) + (random ? ".random" : ".noise");
   const auto add = [&](const std::string& what, const std::string& unit, double value) {
     results.push_back({what, unit, value, value, value, 0});
@@ -102,14 +106,13 @@ std::vector<BenchResult> bench_physics(const PhysicsBenchOptions& options) {
   const Exec exec{options.device, stream.get(), &pool};
   std::vector<BenchResult> results;
   for (const std::string& file : options.models.empty() ? task_models() : options.models) {
-    const auto model = load_model(file);
-    const std::string name = std::filesystem::path(file).stem().string();
+    const auto model = load_model(file, options.max_contacts);
     if (options.staged) {
-      measure_staged(model, name, exec, options, results);
+      measure_staged(model, std::filesystem::path(file).stem().string(), exec, options, results);
       continue;
     }
-    measure(model, name, exec, options, false, results);
-    measure(model, name, exec, options, true, results);
+    measure(model, file, exec, options, false, results);
+    measure(model, file, exec, options, true, results);
   }
   return results;
 }

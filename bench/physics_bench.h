@@ -15,6 +15,7 @@ struct PhysicsBenchOptions {
   Device device;
   int threads = 0;       // CPU: 0 = one per core
   int steps = 0;         // 0: 1000 on a GPU, 50 on the CPU
+  int max_contacts = 0;  // room of a world; 0: sized from the model
   bool generic = false;  // GPU: the generic kernel instead of the one specialised to the model
   bool staged = false;   // the staged form instead: the time of each part of a step
 };
