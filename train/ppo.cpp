@@ -1,7 +1,5 @@
 #include "train/ppo.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <new>
 
@@ -51,24 +49,15 @@ PpoTrainer::PpoTrainer(const TrainConfig& config, const EnvEntry& env, Device de
 
 PpoTrainer::~PpoTrainer() { drain(); }
 
-std::string PpoTrainer::source() const {
-  return fmt::format("{} worlds x {} steps", config_.num_envs, config_.num_steps);
-}
+std::string PpoTrainer::source() const { return worlds_text(); }
 
 void PpoTrainer::allocate() {
   const Device device = exec_.device;
   const std::int64_t n = config_.num_envs, t = config_.num_steps;
   const auto size = [](std::int64_t count) { return static_cast<std::size_t>(count); };
   arena_ = std::make_unique<Arena>(device, rollout_leaves(policy_, t, n));
-  BatchConfig batch;
-  batch.num_envs = n;
-  batch.seed = static_cast<std::uint64_t>(config_.seed);
-  batch.device = device;
-  batch.max_episode_steps = static_cast<int>(config_.max_episode_steps);
-  batch.random_episode_start = config_.random_episode_start;
-  batch.options = config_.env;
-  batch_ = env_.make(batch);
-  permutation_ = std::make_unique<Permutation>(device, n * t, batch.seed);
+  batch_ = make_worlds();
+  permutation_ = std::make_unique<Permutation>(device, n * t, static_cast<std::uint64_t>(config_.seed));
   if (config_.normalize_reward) reward_normalizer_ = std::make_unique<RewardNormalizer>(device, n, t, config_.gamma);
 
   const std::int64_t slots = bootstrap_slots(t, batch_->max_episode_steps());

@@ -41,7 +41,12 @@ void end_at_stop(const char* line) {
   handle(end);
 }
 
-void listen_for_stop() { handle(keep); }
+void listen_for_stop() {
+  received = 0;
+  handle(keep);
+}
+
+int received_stop() { return received; }
 
 void check_stop() {
   if (received != 0) throw Stopped{kShellStatus + received};

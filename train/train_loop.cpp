@@ -3,9 +3,7 @@
 #include <time.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -21,27 +19,11 @@
 #include "train/progress.h"
 #include "train/rollout_log.h"
 #include "train/run_dir.h"
+#include "train/stop_signal.h"
 #include "train/trainer.h"
 
 namespace hotloop {
 namespace {
-
-std::atomic<int> signal_received{0};
-void on_signal(int number) { signal_received = number; }
-
-// The first SIGINT, SIGTERM or SIGHUP ends the run after its iteration; a second one ends the process as usual. Holds
-// to the end of the process: one that comes after the training is over must not turn its success into a failure.
-void listen_for_signals() {
-  signal_received = 0;
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  struct sigaction before {};
-  sigaction(SIGHUP, nullptr, &before);  // ignored under nohup
-  if (before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
-}
 
 // Processor time of this thread [s]: what the host itself does, without its waiting.
 double thread_seconds() {
@@ -68,7 +50,7 @@ class TrainRun {
   void open_log(const TrainOptions& options);
   void check_log();
   void close_log();
-  bool stopping() const { return signal_received != 0 || !log_failure_.empty(); }
+  bool stopping() const { return received_stop() != 0 || !log_failure_.empty(); }
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
   TrainConfig config_;
@@ -349,7 +331,7 @@ int TrainRun::run() {
                                      : fmt::format("; stopped and saved, go on with: {} train --resume {}",
                                                    program_name(), shell_quoted(folder))));
   }
-  if (signal_received != 0 && counters_.iteration < total_iterations_) {
+  if (received_stop() != 0 && counters_.iteration < total_iterations_) {
     if (!quiet_)
       progress_.message(
           fmt::format("stopped and saved; go on with: {} train --resume {}", program_name(), shell_quoted(folder)));
@@ -412,7 +394,7 @@ int train_command(const TrainConfig& given, const TrainOptions& options) {
   TrainConfig config = given;
   // a run goes on from any folder
   if (!config.dataset.empty()) config.dataset = std::filesystem::absolute(config.dataset).lexically_normal().string();
-  listen_for_signals();
+  listen_for_stop();
   const Device device = parse_device(config.device);
   if (config.capture == "on" && !device.is_cuda())
     throw Error("capture on: needs a CUDA device, this run is on the CPU (device " + config.device + ")");

@@ -1,5 +1,7 @@
 #include "train/trainer.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -100,6 +102,21 @@ void Trainer::allocate_parameters(std::int64_t shards) {
   const std::vector<float> initial = initial_parameters(policy_, static_cast<std::uint64_t>(config_.seed));
   copy_async(exec_, parameters_.data(), device, initial.data(), {}, parameters_.bytes());
   synchronize(exec_);
+}
+
+std::unique_ptr<Batch> Trainer::make_worlds() const {
+  BatchConfig batch;
+  batch.num_envs = config_.num_envs;
+  batch.seed = static_cast<std::uint64_t>(config_.seed);
+  batch.device = exec_.device;
+  batch.max_episode_steps = static_cast<int>(config_.max_episode_steps);
+  batch.random_episode_start = config_.random_episode_start;
+  batch.options = config_.env;
+  return env_.make(batch);
+}
+
+std::string Trainer::worlds_text() const {
+  return fmt::format("{} worlds x {} steps", config_.num_envs, config_.num_steps);
 }
 
 std::unique_ptr<Network<float>> Trainer::make_network(std::int64_t max_rows) const {

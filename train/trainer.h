@@ -88,6 +88,9 @@ class Trainer {
   void allocate_network(std::int64_t max_rows, bool has_action_mask);
   // One update from rows index[0 .. rows of a minibatch) of `from`.
   void minibatch(const Samples<float>& from, const std::int32_t* index);
+  // The worlds that the configuration asks for, and the words of source() for them.
+  std::unique_ptr<Batch> make_worlds() const;
+  std::string worlds_text() const;
   // A destructor's first step: buffers must outlive what is queued on them.
   void drain() noexcept;
   std::int64_t minibatch_rows() const { return config_.num_envs * config_.num_steps / config_.num_minibatches; }

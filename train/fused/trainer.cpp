@@ -1,7 +1,5 @@
 #include "train/fused/trainer.h"
 
-#include <fmt/format.h>
-
 #include <iterator>
 
 #include "sim/core/error.h"
@@ -43,23 +41,14 @@ FusedPpoTrainer::FusedPpoTrainer(const TrainConfig& config, const EnvEntry& env,
 
 FusedPpoTrainer::~FusedPpoTrainer() { drain(); }
 
-std::string FusedPpoTrainer::source() const {
-  return fmt::format("{} worlds x {} steps", config_.num_envs, config_.num_steps);
-}
+std::string FusedPpoTrainer::source() const { return worlds_text(); }
 
 void FusedPpoTrainer::allocate() {
   const Device device = exec_.device;
   const std::int64_t n = config_.num_envs, t = config_.num_steps;
   const auto floats = [&](std::int64_t count) { return Buffer<float>(device, static_cast<std::size_t>(count)); };
   allocate_parameters(1);
-  BatchConfig batch;
-  batch.num_envs = n;
-  batch.seed = static_cast<std::uint64_t>(config_.seed);
-  batch.device = device;
-  batch.max_episode_steps = static_cast<int>(config_.max_episode_steps);
-  batch.random_episode_start = config_.random_episode_start;
-  batch.options = config_.env;
-  batch_ = env_.make(batch);
+  batch_ = make_worlds();
   episodes_ = Buffer<EpisodeStats>(device, 1);
   reward_terms_ = Buffer<RewardTermSums>(device, 1);
   const std::int64_t slots = bootstrap_slots(t, batch_->max_episode_steps());
