@@ -36,6 +36,8 @@ void add_bench(Cli& cli) {
     cli.action = [&cli, options, seconds, log] {
       for (std::string& name : options->names) parse_value("bench", name, {.choices = bench_names()}, name);
       if (!seconds->empty()) parse_value("--seconds", *seconds, {.low = 0.001, .high = 3600}, options->seconds);
+      options->seconds_given = !seconds->empty();
+      options->log_flag = given_log_flag(*log);
       if (!log->path) log->path = std::string("bench_log.h5");  // of log, in the current folder
       options->log = parse_log_flags(*log);
       options->settings = cli.settings;

@@ -34,11 +34,17 @@ void add_log_flags(CLI::App& command, LogFlags& flags) {
   for (const Flag& flag : kFlags) command.add_option(flag.name, flags.*flag.text, flag.help)->type_name(flag.type);
 }
 
+std::string given_log_flag(const LogFlags& flags) {
+  for (const Flag& flag : kFlags)
+    if (flags.*flag.text) return std::string(flag.name) + " " + shown(*(flags.*flag.text));
+  return "";
+}
+
 LogOptions parse_log_flags(const LogFlags& flags) {
   LogOptions options;
   if (!flags.path) {
-    for (const Flag& flag : kFlags)
-      if (flags.*flag.text) throw Error(std::string(flag.name) + ": says how to log; add --log-trajectories FILE.h5");
+    if (const std::string given = given_log_flag(flags); !given.empty())
+      throw Error(given + ": says how to log; add --log-trajectories FILE.h5");
     return options;
   }
   std::string policy = "block";

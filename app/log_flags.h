@@ -14,6 +14,7 @@ struct LogFlags {
 };
 
 void add_log_flags(CLI::App& command, LogFlags& flags);
+std::string given_log_flag(const LogFlags& flags);  // the first one with its value, or ""
 // Error naming the flag, its value and what is accepted.
 LogOptions parse_log_flags(const LogFlags& flags);
 

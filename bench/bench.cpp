@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -10,6 +11,7 @@
 #include "bench/physics_bench.h"
 #include "data/file.h"
 #include "sim/core/error.h"
+#include "sim/core/value.h"
 #include "train/nvml.h"
 
 namespace hotloop {
@@ -39,7 +41,11 @@ std::string today() {
   return text;
 }
 
-std::string csv_quoted(const std::string& text) { return "\"" + text + "\""; }
+std::string csv_quoted(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : one_line(text)) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
 
 // One row a result, with what it was measured on and by.
 void append_csv(const BenchOptions& options, const std::string& benchmark, Device device,
@@ -54,7 +60,8 @@ void append_csv(const BenchOptions& options, const std::string& benchmark, Devic
   for (const BenchResult& r : results)
     file.append(fmt::format("{},{},{},{},{},{},{},{:.6g},{:.6g},{:.6g},{:016x},,\n", today(), commit(),
                             csv_quoted(card), device.is_cuda() ? nvidia_driver_version() : "", csv_quoted(command),
-                            r.name, r.unit, r.value, r.min, r.max, r.hash));
+                            r.name.find_first_of(",\"") == std::string::npos ? r.name : csv_quoted(r.name), r.unit,
+                            r.value, r.min, r.max, r.hash));
   file.flush();
 }
 
@@ -137,6 +144,34 @@ void run_log(const BenchOptions& options) {
   print(results);
 }
 
+// Error for what is set and used by none of the named benchmarks.
+void refuse_unused(const BenchOptions& options, const std::vector<std::string>& names) {
+  const auto runs = [&](const char* name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+  const bool physics = runs("physics"), trains = runs("train") || runs("log");
+  const auto refuse = [](const std::string& label, const std::string& users) {
+    throw Error(label + ": is used only by " + users);
+  };
+  if (!physics && !options.models.empty()) refuse("--model " + shown(options.models.front()), "bench physics");
+  if (!physics && options.max_contacts > 0)
+    refuse("--max-contacts " + std::to_string(options.max_contacts), "bench physics");
+  if (!physics && options.generic) refuse("--generic", "bench physics");
+  if (!physics && options.staged) refuse("--staged", "bench physics");
+  if (!trains && options.seconds_given) refuse(fmt::format("--seconds {}", options.seconds), "bench train and log");
+  if (!runs("log") && !options.log_flag.empty()) refuse(options.log_flag, "bench log");
+  if (trains) return;  // they take every key
+  std::vector<std::string> used = {"device", "num_threads", "num_envs"};
+  if (runs("env")) used.insert(used.end(), {"seed", "task"});
+  for (const Setting& s : options.settings) {
+    const std::string key = canonical_key(s.key).value_or(s.key);
+    if (std::find(used.begin(), used.end(), key) != used.end()) continue;
+    if (runs("env") && key.starts_with("env.")) {
+      if (set_by_user(options, "task")) continue;
+      throw Error(s.label() + " " + shown(s.text) + ": is an option of one task; name it with --task");
+    }
+    refuse(s.label() + " " + shown(s.text), runs("env") ? "bench train and log" : "bench env, train and log");
+  }
+}
+
 }  // namespace
 
 const std::vector<std::string>& bench_names() {
@@ -146,6 +181,7 @@ const std::vector<std::string>& bench_names() {
 
 int bench_command(const BenchOptions& options) {
   const std::vector<std::string>& names = options.names.empty() ? bench_names() : options.names;
+  refuse_unused(options, names);
   for (const std::string& name : names) {  // what cannot be written is known before anything is measured
     make_folder(options.results);
     AppendFile(std::filesystem::path(options.results) / (name + ".csv"));

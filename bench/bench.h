@@ -15,11 +15,13 @@ struct BenchOptions {
   std::vector<std::string> command_line;  // as typed, for the results
   std::string results = "bench/results";  // folder of <benchmark>.csv
   double seconds = 2.0;                   // of one window
-  std::vector<std::string> models;        // physics: files; empty: the tasks' models
-  int max_contacts = 0;                   // physics: room of a world; 0: sized from the model
-  bool generic = false;                   // physics on a GPU: the generic kernel
-  bool staged = false;                    // physics: the time of each part of a step
-  LogOptions log;                         // log: what and how; the file is removed afterwards
+  bool seconds_given = false;
+  std::string log_flag;             // the first flag of a log that was given
+  std::vector<std::string> models;  // physics: files; empty: the tasks' models
+  int max_contacts = 0;             // physics: room of a world; 0: sized from the model
+  bool generic = false;             // physics on a GPU: the generic kernel
+  bool staged = false;              // physics: the time of each part of a step
+  LogOptions log;                   // log: what and how; the file is removed afterwards
 };
 const std::vector<std::string>& bench_names();
 // Prints `name unit value` lines and appends them to the results. Returns the exit status.

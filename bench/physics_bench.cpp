@@ -15,6 +15,9 @@
 namespace hotloop {
 namespace {
 
+// The model's part of a benchmark's name.
+std::string name_of(const std::string& file) { return one_line(std::filesystem::path(file).stem().string()); }
+
 std::vector<std::string> task_models() {
   const auto assets = assets_dir();
   if (!assets) throw Error("the folder of models is not found: set HOTLOOP_ASSETS");
@@ -60,7 +63,7 @@ void measure_staged(const std::shared_ptr<const LoadedModel>& model, const std::
 
 void measure(const std::shared_ptr<const LoadedModel>& model, const std::string& file, const Exec& exec,
              const PhysicsBenchOptions& options, bool random, std::vector<BenchResult>& results) {
-  const std::string name = std::filesystem::path(file).stem().string();
+  const std::string name = name_of(file);
   const std::int64_t worlds = worlds_of(options);
   const int steps = steps_of(options);
   ModelBatch batch(model, worlds, exec.device, !options.generic);
@@ -108,7 +111,7 @@ std::vector<BenchResult> bench_physics(const PhysicsBenchOptions& options) {
   for (const std::string& file : options.models.empty() ? task_models() : options.models) {
     const auto model = load_model(file, options.max_contacts);
     if (options.staged) {
-      measure_staged(model, std::filesystem::path(file).stem().string(), exec, options, results);
+      measure_staged(model, name_of(file), exec, options, results);
       continue;
     }
     measure(model, file, exec, options, false, results);

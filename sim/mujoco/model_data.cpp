@@ -1,6 +1,7 @@
 #include "sim/mujoco/model_data.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "sim/mujoco/pgs_space.h"
 #include "sim/mujoco/world.h"
@@ -40,24 +41,25 @@ Room default_room(const ModelData& m) {
     collides[m.pair_geom1[p]] = collides[m.pair_geom2[p]] = true;
   }
   // Few pairs touch at a time: most of the moving geoms with one contact each (few of them with two, as capsules lie on
-  // both ends), and all corners of those with faces. Trees that can touch pile up: one more for each geom of theirs.
+  // both ends), and four corners of those with faces. Trees that can touch pile up: one more for each round geom of
+  // theirs, and for one with faces the corners of two neighbours more.
   const auto has_faces = [&](int g) {
     const auto type = static_cast<GeomType>(m.geom_type[g]);
     return type == GeomType::box || type == GeomType::cylinder;
   };
-  std::vector<bool> piles(static_cast<std::size_t>(m.ngeom), false);
+  std::vector<int> piles(static_cast<std::size_t>(m.ngeom), 0);
   for (int p = 0; p < m.npair; ++p) {
     const int g1 = m.pair_geom1[p], g2 = m.pair_geom2[p], body1 = m.geom_bodyid[g1], body2 = m.geom_bodyid[g2];
     const bool both_move = m.body_lastdof[body1] >= 0 && m.body_lastdof[body2] >= 0;
-    if (both_move && m.body_rootid[body1] != m.body_rootid[body2] && !has_faces(g1) && !has_faces(g2))
-      piles[g1] = piles[g2] = true;
+    if (both_move && m.body_rootid[body1] != m.body_rootid[body2] && has_faces(g1) == has_faces(g2))
+      piles[g1] = piles[g2] = has_faces(g1) ? 8 : 1;
   }
   int round = 0, faces = 0;
   for (int g = 0; g < m.ngeom; ++g) {
     if (!collides[g] || m.body_lastdof[m.geom_bodyid[g]] < 0) continue;
     (has_faces(g) ? faces : round) += 1;
   }
-  const auto piled = static_cast<int>(std::count(piles.begin(), piles.end(), true));
+  const int piled = std::accumulate(piles.begin(), piles.end(), 0);
   const int lying =
       std::min(2 * round, 2 * std::max(m.nroot, 4));  // each tree, as a capsule does; few trees also on top
   const int likely = std::max(4 + (3 * round + 3) / 4, lying) + 4 * faces;
@@ -103,14 +105,22 @@ void count_constraints(ModelData& m) {
 }
 
 // max_contacts, where the model's user does not say. Piles get room as long as the world fits the shared memory that a
-// block of the smaller cards has.
+// block has on those cards on which it fits with the usual room.
 void choose_max_contacts(ModelData& m) {
-  constexpr std::size_t kSharedMemory = 99 * 1024;
+  constexpr std::size_t kSharedMemory[] = {99 * 1024, 163 * 1024, 227 * 1024};  // compute capability 8.6, 8.0, 9.0
   const Room room = default_room(m);
-  for (m.max_contacts = room.piled; m.max_contacts > room.usual; --m.max_contacts) {
+  const auto bytes = [&](int contacts) {
+    m.max_contacts = contacts;
     count_constraints(m);
-    if (static_cast<std::size_t>(make_layout(m, 0).reals) * sizeof(float) <= kSharedMemory) return;
-  }
+    return static_cast<std::size_t>(make_layout(m, 0).reals) * sizeof(float);
+  };
+  const std::size_t usual = bytes(room.usual);
+  const auto* limit = std::find_if(std::begin(kSharedMemory), std::end(kSharedMemory),
+                                   [&](std::size_t memory) { return usual <= memory; });
+  int contacts = room.piled;
+  if (limit != std::end(kSharedMemory))
+    while (contacts > room.usual && bytes(contacts) > *limit) --contacts;
+  m.max_contacts = contacts;
 }
 
 }  // namespace

@@ -182,7 +182,11 @@ std::vector<BadInput> command_cases() {
       {{"bench", "everything"}, "everything"},
       {{"bench", "train", "--seconds"}, "--seconds: needs a value"},
       {{"bench", "env", "--gamma", "2"}, "gamma 2"},
-      {{"bench", "env", "--gama", "2"}, "gama"}};
+      {{"bench", "env", "--gama", "2"}, "gama"},
+      {{"bench", "physics", "--task", "Ant-v5"}, "--task Ant-v5: is used only by"},
+      {{"bench", "env", "--gamma", "0.9"}, "--gamma 0.9: is used only by"},
+      {{"bench", "env", "--model", "a.xml"}, "--model a.xml: is used only by"},
+      {{"bench", "train", "--log-gzip", "3"}, "--log-gzip 3: is used only by"}};
   cases.insert(cases.end(), more.begin(), more.end());
   return cases;
 }

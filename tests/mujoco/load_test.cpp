@@ -239,6 +239,15 @@ TEST(Load, RoomForPiles) {
   EXPECT_EQ(contacts(1), 19);
   EXPECT_EQ(contacts(2), 71);
   EXPECT_EQ(contacts(3), 47);
+  const auto cube = [](int side, const std::string& geom) {
+    std::string xml = "<mujoco><worldbody><geom type=\"plane\" size=\"5 5 1\"/>";
+    for (int i = 0; i < side * side * side; ++i)
+      xml += "<body pos=\"" + std::to_string(.199 * (i % side)) + " " + std::to_string(.199 * (i / side % side)) + " " +
+             std::to_string(.0995 + .199 * (i / side / side)) + "\"><freejoint/><geom " + geom + "/></body>";
+    return load_model_string(xml + "</worldbody></mujoco>", "cube")->data().max_contacts;
+  };
+  EXPECT_EQ(cube(2, "size=\".1\""), 24);                      // 16 at a time
+  EXPECT_EQ(cube(2, "type=\"box\" size=\".1 .1 .1\""), 100);  // as fits 99 KB
 }
 
 TEST(Load, FilesInTheModelsFolder) {
