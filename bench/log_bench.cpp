@@ -8,7 +8,6 @@
 #include "bench/bench.h"
 #include "data/log/log_format.h"
 #include "sim/core/error.h"
-#include "train/ppo.h"
 #include "train/rollout_log.h"
 
 namespace hotloop {
@@ -20,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kWindows = 5;
 
 // Steps/s of whole iterations for `seconds`, with the queue kept full, as the run loop does.
-double window(PpoTrainer& trainer, RolloutLog* log, std::int64_t steps_per_iteration, double seconds) {
+double window(Trainer& trainer, RolloutLog* log, std::int64_t steps_per_iteration, double seconds) {
   std::int64_t iterations = 0;
   const auto start = Clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
@@ -51,17 +50,16 @@ void remove_log(const fs::path& path) {
 }  // namespace
 
 std::vector<BenchResult> bench_log(const TrainConfig& config, const LogOptions& options, double seconds) {
-  PpoTrainer trainer(config, find_environment(config.task), parse_device(config.device));
+  const std::unique_ptr<Trainer> made =
+      make_trainer(config, find_environment(config.task), parse_device(config.device));
+  Trainer& trainer = *made;
+  trainer.show_rollout();
   const std::int64_t steps = config.num_envs * config.num_steps;
   std::vector<double> plain, logged, ratio, bandwidth, share;
   window(trainer, nullptr, steps, seconds / 2);
   for (int i = 0; i < kWindows; ++i) {
     plain.push_back(window(trainer, nullptr, steps, seconds));
-    RolloutLog::Source source;
-    source.exec = trainer.exec();
-    source.arena = trainer.rollout();
-    source.batch = trainer.batch();
-    source.info = describe_run(config, *trainer.batch());
+    RolloutLog::Source source = log_source(config, trainer);
     source.expected_iterations = num_iterations(config);
     RolloutLog log(source, options);
     logged.push_back(window(trainer, &log, steps, seconds));

@@ -175,8 +175,8 @@ template <class Config, class Visitor>
 void visit_execution_keys(Config& c, Visitor&& v) {
   v("road", c.road,
     KeyRule{.choices = {"auto", "fused", "generic"},
-            .help = "what runs the networks: fused, our own kernels; generic, LibTorch; auto: fused on the CPU and "
-                    "for precision fp16",
+            .help = "what runs the networks: fused, our own kernels; generic, LibTorch; auto: fused where it takes "
+                    "the run",
             .may_change = true});
   v("precision", c.precision,
     KeyRule{.choices = {"fp32", "tf32", "fp16", "bf16"},

@@ -72,6 +72,12 @@ SIM_HD float draw_categorical(const HeadView& h, const float* head, const std::u
   return log_prob;
 }
 
+// What the environment is given of dimension k's sample x.
+SIM_HD float given_action(const HeadView& h, float x, int k) {
+  if (h.kind != HeadKind::squashed_gaussian) return clamp(x, h.low[k], h.high[k]);
+  return h.low[k] + 0.5f * (tanhf(x) + 1.0f) * (h.high[k] - h.low[k]);
+}
+
 SIM_HD float draw_gaussian(const HeadView& h, const float* head, const float* log_std, bool deterministic, Rng& rng,
                            float* sample, float* env_action) {
   float log_prob = 0;
@@ -81,13 +87,11 @@ SIM_HD float draw_gaussian(const HeadView& h, const float* head, const float* lo
     const float x = head[k] + expf(ls) * noise;
     log_prob += -0.5f * noise * noise - ls - static_cast<float>(kHalfLog2Pi);
     if (sample != nullptr) sample[k] = x;
+    env_action[k] = given_action(h, x, k);
     if (h.kind == HeadKind::squashed_gaussian) {
-      const float t = tanhf(x);
-      env_action[k] = h.low[k] + 0.5f * (t + 1.0f) * (h.high[k] - h.low[k]);
       // d action / d x: the factor by which squashing changes the density
+      const float t = tanhf(x);
       log_prob -= logf(0.5f * (h.high[k] - h.low[k]) * (1.0f - t * t) + 1e-6f);
-    } else {
-      env_action[k] = clamp(x, h.low[k], h.high[k]);
     }
   }
   return log_prob;

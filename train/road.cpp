@@ -22,8 +22,6 @@ RoadChoice choose_road(const TrainConfig& config, Device device) {
     if (config.precision == "fp16") throw Error("precision fp16: needs the fused road, road is generic");
     return {};
   }
-  // On a GPU the fused road is young: it is taken where it is asked for, or nothing else will do.
-  if (config.road == "auto" && device.is_cuda() && config.precision != "fp16") return {};
   const std::string reason = not_taken(config, device);
   if (reason.empty()) return {Road::fused, {}};
   if (config.road == "fused") throw Error("road fused: does not take " + reason);

@@ -26,6 +26,19 @@ std::string size_text(double bytes) {
 
 }  // namespace
 
+RolloutLog::Source log_source(const TrainConfig& config, Trainer& trainer) {
+  trainer.show_rollout();
+  if (trainer.rollout() == nullptr)
+    throw Error("--log-trajectories: algo " + config.algo + " simulates nothing that could be logged");
+  RolloutLog::Source source;
+  source.exec = trainer.exec();
+  source.arena = trainer.rollout();
+  source.batch = trainer.batch();
+  source.update = [&trainer] { trainer.update_rollout(); };
+  source.info = describe_run(config, *trainer.batch());
+  return source;
+}
+
 LogInfo describe_run(const TrainConfig& config, const Batch& batch) {
   LogInfo info;
   info.task = config.task;
@@ -50,6 +63,7 @@ RolloutLog::Slot::Slot(Device on, std::size_t bytes)
 
 RolloutLog::RolloutLog(const Source& source, const LogOptions& options)
     : exec_(source.exec),
+      update_(source.update),
       options_(options),
       selection_(select_log(options, *source.arena, source.info.num_envs)),
       stream_(exec_.device),
@@ -152,6 +166,7 @@ void RolloutLog::wait_for_slot(std::unique_lock<std::mutex>& lock) {
 void RolloutLog::end() {
   if (current_ == nullptr) return;
   Slot& slot = *std::exchange(current_, nullptr);
+  update_();
   for (const Part& part : parts_) {
     WorldGather gather;
     gather.from = part.from;

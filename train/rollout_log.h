@@ -10,6 +10,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -21,6 +22,7 @@
 #include "sim/core/batch.h"
 #include "train/config.h"
 #include "train/log_options.h"
+#include "train/trainer.h"
 
 namespace hotloop {
 
@@ -30,6 +32,7 @@ class RolloutLog {
     Exec exec;                     // what the iterations are queued on
     const Arena* arena = nullptr;  // rollout_leaves()
     const Batch* batch = nullptr;
+    std::function<void()> update = [] {};  // queues the arena's way to the iteration before; called where it is logged
     LogInfo info;
     std::int64_t expected_iterations = 1;
     bool resume = false;  // a log of an earlier part of the run may be there
@@ -77,6 +80,7 @@ class RolloutLog {
   void find_finals(const Slot& slot, LogIteration& iteration) const;
 
   Exec exec_;
+  std::function<void()> update_;
   LogOptions options_;
   LogSelection selection_;
   StreamHandle stream_;
@@ -101,6 +105,9 @@ class RolloutLog {
   double seconds_ = 0;
   std::thread thread_;  // last: it uses the others
 };
+
+// Of a training that has not begun yet. Error for an algorithm that simulates nothing.
+RolloutLog::Source log_source(const TrainConfig& config, Trainer& trainer);
 
 // What a log says about the run that it is of.
 LogInfo describe_run(const TrainConfig& config, const Batch& batch);

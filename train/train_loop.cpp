@@ -123,13 +123,7 @@ TrainRun::TrainRun(const TrainConfig& config, const TrainOptions& options, Devic
 }
 
 void TrainRun::open_log(const TrainOptions& options) {
-  if (trainer_->rollout() == nullptr)
-    throw Error("--log-trajectories: algo " + config_.algo + " simulates nothing that could be logged");
-  RolloutLog::Source source;
-  source.exec = trainer_->exec();
-  source.arena = trainer_->rollout();
-  source.batch = trainer_->batch();
-  source.info = describe_run(config_, *trainer_->batch());
+  RolloutLog::Source source = log_source(config_, *trainer_);
   source.expected_iterations = total_iterations_ - counters_.iteration;
   source.resume = !options.resume.empty();
   log_blocks_ = options.log.block;
@@ -398,11 +392,6 @@ int train_command(const TrainConfig& given, const TrainOptions& options) {
   const Device device = parse_device(config.device);
   if (config.capture == "on" && !device.is_cuda())
     throw Error("capture on: needs a CUDA device, this run is on the CPU (device " + config.device + ")");
-  if (!options.log.path.empty() && choose_road(config, device).road == Road::fused && device.is_cuda()) {
-    if (config.road == "fused") throw Error("--log-trajectories: on a GPU the generic road logs, road is fused");
-    config.road = "generic";
-    if (!options.quiet) fmt::print(stderr, "generic road: the fused road logs no trajectories on a GPU\n");
-  }
   choose_road(config, device);
   const std::optional<Safetensors> from = resumed_checkpoint(config, options.resume);
   return TrainRun(config, options, device, from).run();

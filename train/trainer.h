@@ -65,7 +65,11 @@ class Trainer {
   const double* normalizer_state() const { return normalizer_ ? normalizer_->state() : nullptr; }
   Road road() const { return road_; }
   bool captured() const { return graph_ != nullptr; }
-  // The rollout's buffers and the worlds behind them; null where the algorithm simulates nothing.
+  // The worlds and the rollout's buffers; null where the algorithm simulates nothing. A road with a layout of its own
+  // has no rollout() until show_rollout() was called, before the first iteration; then update_rollout() queues the
+  // latest one's way there.
+  virtual void show_rollout() {}
+  virtual void update_rollout() {}
   virtual const Arena* rollout() const { return nullptr; }
   virtual const Batch* batch() const { return nullptr; }
   // Where the time of iterations went since the last call; empty where the road does not tell.

@@ -91,17 +91,18 @@ TEST(LogRun, HoldsWhatTheSimulatorGaveAndChangesNothing) {
 
 TEST(LogRun, GpuChangesNothingAndReplays) {
   if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
-  const TempFolder folder;
-  // on a GPU the generic road logs; the other would give other bits
-  ASSERT_EQ(train(folder / "plain", {"--device", "cuda", "--road", "generic"}).status, 0);
-  for (const char* policy : {"block", "sample"}) {
-    const fs::path run = folder / policy, log = folder.path() / (std::string(policy) + ".h5");
-    const ProgramResult result = train(run, {"--device", "cuda", "--road", "generic", "--log-trajectories",
-                                             log.string(), "--log-keys", "all,state", "--log-policy", policy});
-    ASSERT_EQ(result.status, 0) << result.err;
-    expect_same_run(folder / "plain", run);
-    const ProgramResult again = replay(log);
-    EXPECT_EQ(again.status, 0) << again.out << again.err;
+  for (const std::string road : {"generic", "fused"}) {
+    const TempFolder folder;
+    ASSERT_EQ(train(folder / "plain", {"--device", "cuda", "--road", road}).status, 0);
+    for (const char* policy : {"block", "sample"}) {
+      const fs::path run = folder / policy, log = folder.path() / (std::string(policy) + ".h5");
+      const ProgramResult result = train(run, {"--device", "cuda", "--road", road, "--log-trajectories", log.string(),
+                                               "--log-keys", "all,state", "--log-policy", policy});
+      ASSERT_EQ(result.status, 0) << result.err;
+      expect_same_run(folder / "plain", run);
+      const ProgramResult again = replay(log);
+      EXPECT_EQ(again.status, 0) << again.out << again.err;
+    }
   }
 }
 

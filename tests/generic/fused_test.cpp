@@ -159,6 +159,46 @@ TEST_F(GpuFused, IterationsEqualTheGenericRoads) {
   }
 }
 
+// The leaves that logs read: bits where no network stands between, else up to its rounding.
+TEST_F(GpuFused, ShowsTheGenericRoadsRollout) {
+  for (TrainConfig c : fused_configs()) {
+    SCOPED_TRACE(to_toml(c));
+    std::map<std::string, std::vector<std::byte>> leaves[2];
+    for (const int road : {0, 1}) {
+      c.road = road == 0 ? "fused" : "generic";
+      const std::unique_ptr<Trainer> trainer = make_trainer(c, find_environment(c.task), kCard);
+      trainer->show_rollout();
+      std::vector<IterationMetrics> metrics;
+      run_iterations(*trainer, 1, metrics);
+      trainer->update_rollout();
+      const Arena& arena = *trainer->rollout();
+      for (const Leaf& leaf : arena.leaves()) {
+        std::vector<std::byte>& to = leaves[road][leaf.name];
+        to.resize(leaf.bytes);
+        copy_async(trainer->exec(), to.data(), {}, arena.bytes(leaf), kCard, to.size());
+      }
+      synchronize(trainer->exec());
+    }
+    const bool exact = !find_environment(c.task).spec.action.is_box();
+    ASSERT_EQ(leaves[0].size(), leaves[1].size());
+    for (const auto& [name, generic] : leaves[1]) {
+      const std::vector<std::byte>& fused = leaves[0].at(name);
+      ASSERT_EQ(fused.size(), generic.size()) << name;
+      const bool of_network =
+          name == "sample_log_prob" || name == "state_value" || name == "advantage" || name == "value_target";
+      if (name == "action_mask") continue;
+      if (name.starts_with("next/t") || (exact && !of_network)) {
+        EXPECT_EQ(fused, generic) << name;
+      } else {
+        EXPECT_LT(relative(reinterpret_cast<const float*>(fused.data()), reinterpret_cast<const float*>(generic.data()),
+                           static_cast<std::int64_t>(generic.size() / sizeof(float))),
+                  1e-4)
+            << name;
+      }
+    }
+  }
+}
+
 TEST_F(GpuFused, TensorCoresComeClose) {
   for (const char* precision : {"fp16", "bf16"})
     for (TrainConfig c : fused_configs()) {

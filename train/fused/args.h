@@ -46,6 +46,7 @@ struct FusedArgs {
   std::uint8_t* ended;        // [num_steps, num_envs] kTerminated and kTruncated bits
   float* value;               // [num_steps + 1 + bootstrap_slots, num_envs]; of the steps later the advantage
   float* final_observation;   // [bootstrap_slots, num_envs, obs_dim] of truncated episodes
+  float* last_observation;    // [num_steps, num_envs, obs_dim] of every episode that ended; null: not wanted
   std::int32_t* truncations;  // [num_envs] episodes truncated in this rollout
 
   // exchange between blocks

@@ -260,14 +260,21 @@ struct NetPass {
       constexpr bool kIsHead = L == kHidden;
       constexpr int kUnits = Net::units(L), kSumAt = Net::sum_at(L), kShare = Net::share(L);
       constexpr int kStride = Net::stride(L), kNext = Net::stride(L + 1), kStep = 16 * Net::warps_down(L);
-      // a unit beyond the last row reads what lies behind and is never written
-      const int first = first_row<L>(warp);
-      if constexpr (kIsHead)
-        Engine::template outer<kRows, kShare, false, kUnits, kStep>(sums + kSumAt, output<L>(0) + first, kStride,
-                                                                    gradient<L + 1>(0), kNext);
-      else
-        Engine::template outer<kRows, kShare, true, kUnits, kStep>(sums + kSumAt, gradient<L + 1>(0) + first, kNext,
-                                                                   output<L>(0) + first_column<L>(warp), kStride);
+      constexpr int kRowsOfUnits = Net::pad(kIsHead ? L : L + 1);
+      // where the units divide among the warps, all of a warp's at once
+      constexpr int kAtOnce = kRowsOfUnits % kStep == 0 ? kUnits : 1;
+#pragma unroll
+      for (int u = 0; u < kUnits; u += kAtOnce) {
+        const int first = first_row<L>(warp) + u * kStep;
+        float* to = sums + kSumAt + u * Net::unit_numbers(L);
+        if (kAtOnce == 1 && first >= kRowsOfUnits) break;
+        if constexpr (kIsHead)
+          Engine::template outer<kRows, kShare, false, kAtOnce, kStep>(to, output<L>(0) + first, kStride,
+                                                                       gradient<L + 1>(0), kNext);
+        else
+          Engine::template outer<kRows, kShare, true, kAtOnce, kStep>(to, gradient<L + 1>(0) + first, kNext,
+                                                                      output<L>(0) + first_column<L>(warp), kStride);
+      }
       gradients<L + 1>(warp, sums);
     }
   }

@@ -68,12 +68,15 @@ struct RolloutWorld {
     args.reward[t * n + w] = reward;
     args.ended[t * n + w] = static_cast<std::uint8_t>(ended);
     if (ended == 0) return;
-    if ((ended & kTruncated) != 0) {
-      float* to = args.final_observation + (truncations * n + w) * Env::kObsDim;
+    const auto keep = [&](float* to) {
 #pragma unroll
       for (int k = 0; k < Env::kObsDim; ++k) to[k] = is_finite(observation[k]) ? observation[k] : 0.0f;
+    };
+    if ((ended & kTruncated) != 0) {
+      keep(args.final_observation + (truncations * n + w) * Env::kObsDim);
       ++truncations;
     }
+    if (args.last_observation != nullptr) keep(args.last_observation + (t * n + w) * Env::kObsDim);
     view.close(0, finite != 0);
     Rng reset(view.seed, view.reset_stream, world, step);
     Env::reset(params, state, reset);

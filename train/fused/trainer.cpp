@@ -4,6 +4,8 @@
 
 #include "sim/core/error.h"
 #include "sim/core/graph.h"
+#include "train/fused/unpack.h"
+#include "train/ppo.h"
 #include "train/ppo_limits.h"
 
 namespace hotloop {
@@ -89,6 +91,7 @@ FusedArgs FusedPpoTrainer::arguments() const {
   a.ended = ended_.data();
   a.value = value_.data();
   a.final_observation = final_observation_.data();
+  a.last_observation = arena_ ? arena_->data<float>("final_observation") : nullptr;
   a.truncations = truncations_.data();
   a.partials = partials_.data();
   a.loss_partials = loss_partials_.data();
@@ -99,6 +102,28 @@ FusedArgs FusedPpoTrainer::arguments() const {
   a.barrier = reinterpret_cast<std::uint32_t*>(exchange_.data() + kNormSets * kNormWords);
   a.phases = phases_.data();
   return a;
+}
+
+void FusedPpoTrainer::show_rollout() {
+  if (arena_) return;
+  try {
+    arena_ = std::make_unique<Arena>(exec_.device, rollout_leaves(policy_, config_.num_steps, config_.num_envs));
+  } catch (const OutOfMemory& e) {
+    throw Error(std::string("--log-trajectories: ") + e.what());
+  }
+  head_ = std::make_unique<HeadArrays>(policy_, exec_.device);
+}
+
+void FusedPpoTrainer::update_rollout() {
+  FusedRollout from{};
+  from.num_steps = config_.num_steps;
+  from.num_envs = config_.num_envs;
+  from.record_size = shape_.record;
+  from.record = record_.data();
+  from.reward = reward_.data();
+  from.ended = ended_.data();
+  from.observation = observation_.data();
+  unpack_rollout(exec_, from, policy_, head_->view(), *arena_);
 }
 
 std::vector<PhaseShare> FusedPpoTrainer::phases() {

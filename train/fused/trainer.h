@@ -20,6 +20,9 @@ class FusedPpoTrainer : public Trainer {
   ~FusedPpoTrainer() override;
 
   const Batch* batch() const override { return batch_.get(); }
+  void show_rollout() override;
+  void update_rollout() override;
+  const Arena* rollout() const override { return arena_.get(); }
   std::string source() const override;
   // Of the last minibatch [num_parameters], before clipping; for tests.
   const float* gradients() const { return gradients_.data(); }
@@ -39,6 +42,7 @@ class FusedPpoTrainer : public Trainer {
   FusedShape shape_;
   std::shared_ptr<const SpecialKernel> kernel_;
   std::unique_ptr<Batch> batch_;
+  std::unique_ptr<Arena> arena_;  // after show_rollout()
   Buffer<EpisodeStats> episodes_;
   Buffer<RewardTermSums> reward_terms_;
   Buffer<float> observation_, record_, reward_, value_, final_observation_, partials_, loss_partials_;
