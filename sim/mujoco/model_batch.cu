@@ -61,6 +61,7 @@ ModelBatch::ModelBatch(std::shared_ptr<const LoadedModel> model, std::int64_t nu
       memory_(model_->data(), device),
       fields_(model_->data(), memory_.view(), num_worlds, device, per_world),
       layout_(make_layout(kernel_sizes(model_->data(), specialised && device.is_cuda()), 0)) {
+  check_room(data(), device, working_bytes());
   state_ = Buffer<float>(device, static_cast<std::size_t>(num_worlds) * state_bytes() / sizeof(float));
   if (specialised && device.is_cuda()) {
     shape_ = kernel_shape(device, lanes_for(data().bound), working_bytes(), lanes_for(data().bound) < 32);

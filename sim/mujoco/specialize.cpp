@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <limits>
 
+#include "sim/core/error.h"
+
 namespace hotloop {
 namespace {
 
@@ -173,6 +175,16 @@ std::string special_kernel_code(const std::string& includes, const std::string& 
                      fmt::arg("threads", 32 * shape.warps), fmt::arg("blocks", shape.blocks),
                      fmt::arg("lanes", shape.lanes), fmt::arg("worlds", 32 * shape.warps / shape.lanes),
                      fmt::arg("bound", bound), fmt::arg("bytes", shape.bytes));
+}
+
+void check_room(const ModelData& data, Device device, std::size_t world_bytes) {
+  if (!device.is_cuda()) return;
+  const int worlds = 32 / lanes_for(data.bound);
+  const std::size_t offered = cuda_device_info(device.index).shared_per_block / worlds / 16 * 16;
+  if (world_bytes <= offered) return;
+  throw Error(data.path + ": with room for " + std::to_string(data.max_contacts) + " contacts a world takes " +
+              std::to_string(world_bytes) + " bytes of shared memory, " + device.str() + " has " +
+              std::to_string(offered) + "; take less room (--max-contacts), or --device cpu");
 }
 
 }  // namespace hotloop

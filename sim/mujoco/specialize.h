@@ -10,6 +10,9 @@
 
 namespace hotloop {
 
+// Error where a block of the device has too little shared memory for the worlds of one warp.
+void check_room(const ModelData& data, Device device, std::size_t world_bytes);
+
 // C++ source in namespace hotloop. A field that has a row for each world in `model` is no constant: SpecialModel's
 // constructor takes its place from the kernel's argument.
 std::string special_source(const ModelData& data, const WorldLayout& layout, const Model<float>& model);

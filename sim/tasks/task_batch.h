@@ -37,6 +37,7 @@ class TaskBatch final : public Batch {
       packs_ = std::make_unique<PackStepper>(op_.model, op_.layout, T::kKeep, kTaskFlagBytes);
       return;
     }
+    check_room(model_->data(), config.device, world_memory());
     // PGS spends its time in small loops that end at different times
     shape_ = kernel_shape(config.device, kLanes, world_memory(), !model_->data().pgs);
     kernel_ = SpecialKernel::get(kernel_source(), config.device);

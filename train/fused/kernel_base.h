@@ -183,6 +183,11 @@ struct Fused {
   __device__ __forceinline__ void put_partial(int flat, float v0, float v1) const;
 
  private:
+  template <class World>
+  __device__ __forceinline__ void act(World& world, const float* out, Rng rng, int t);
+  __device__ __forceinline__ Rng action_rng(std::int64_t w, int t) const;
+  __device__ void rollout_together();
+  __device__ void rollout_alone();
   template <class Net, int L, class Rest>
   __device__ __forceinline__ void load_layer(int net, Rest rest);
   template <class Net>

@@ -1,6 +1,4 @@
-// The rollout of a block's worlds over all steps, and the values of what they saw. A group steps 16 worlds (of many,
-// 32) at a time: its warps share the actor's columns, then a lane for each world samples, steps, resets and writes the
-// record, while another warp works out the next step's random numbers.
+// The worlds of a block through num_steps steps, and the values of what they saw.
 #pragma once
 #include "train/fused/kernel_base.h"
 
@@ -84,64 +82,113 @@ struct RolloutWorld {
   }
 };
 
+// This lane's world at step t, given the head's outputs of its row: draws the action, writes the record and steps.
 template <class S>
-__device__ void Fused<S>::rollout() {
+template <class World>
+__device__ __forceinline__ void Fused<S>::act(World& world, const float* out, Rng rng, int t) {
+  float head[Actor::kHeadColumns];
+#pragma unroll
+  for (int k = 0; k < Actor::kHeadColumns; ++k) head[k] = out[k];
+  typename Env::Action action[kActionDim];
+  float record[kRecord] = {};
+#pragma unroll
+  for (int k = 0; k < kObsDim; ++k) record[k] = world.observation[k];
+  if constexpr (S::kHead == HeadKind::categorical) {
+    std::int64_t choice[kActionDim];
+    record[kLogProbAt] = draw_categorical(head_view(), head, nullptr, false, rng, choice);
+#pragma unroll
+    for (int k = 0; k < kActionDim; ++k) {
+      action[k] = static_cast<typename Env::Action>(choice[k]);
+      record[kObsDim + k] = static_cast<float>(choice[k]);
+    }
+  } else {
+    float sample[kActionDim], given[kActionDim];
+    record[kLogProbAt] = draw_gaussian(head_view(), head, shared.log_std, false, rng, sample, given);
+#pragma unroll
+    for (int k = 0; k < kActionDim; ++k) action[k] = given[k], record[kObsDim + k] = sample[k];
+  }
+  float4* to = reinterpret_cast<float4*>(args.record + (t * args.book.num_envs + world.w) * kRecord);
+#pragma unroll
+  for (int k = 0; k < kRecord; k += 4) to[k / 4] = make_float4(record[k], record[k + 1], record[k + 2], record[k + 3]);
+  world.advance(t, action);
+}
+
+template <class S>
+__device__ __forceinline__ Rng Fused<S>::action_rng(std::int64_t w, int t) const {
+  const auto first_step =
+      static_cast<std::uint64_t>(shared.control.iteration) * static_cast<std::uint64_t>(args.num_steps);
+  return Rng(args.book.seed, RngStream::action, static_cast<std::uint32_t>(w), first_step + t);
+}
+
+// Few worlds: a group's warps share the actor's columns, then a lane of the first warp for each world samples, steps,
+// resets and writes the record, while another warp works out the next step's random numbers.
+template <class S>
+__device__ void Fused<S>::rollout_together() {
   using World = RolloutWorld<S>;
   const Pass<Actor> actor = pass<Actor>(0);
-  const std::int64_t n = args.book.num_envs;
-  const std::uint64_t first_step =
-      static_cast<std::uint64_t>(shared.control.iteration) * static_cast<std::uint64_t>(args.num_steps);
   for (int first = kGroupWorlds * group; first < S::kBlockEnvs; first += kGroupWorlds * S::kGroups) {
     const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + first + lane % kGroupWorlds;
-    const bool here = lane < kGroupWorlds && first + lane < S::kBlockEnvs && w < n, steps = group_warp == 0 && here;
+    const bool here = lane < kGroupWorlds && first + lane < S::kBlockEnvs && w < args.book.num_envs;
+    const bool steps = group_warp == 0 && here;
     World world(args, steps ? w : 0);
     T* input = actor.template output<0>(lane % kGroupWorlds);
     if (steps) put_input<Actor>(input, world.observation);
-    const auto rng_of = [&](int t) {
-      return Rng(args.book.seed, RngStream::action, static_cast<std::uint32_t>(w), first_step + t);
-    };
-    if (group_warp == 1 && here) shared.draws[group][lane] = rng_of(0).first_block();
+    if (group_warp == 1 && here) shared.draws[group][lane] = action_rng(w, 0).first_block();
     for (int t = 0; t < args.num_steps; ++t) {
       group_barrier(group);
       PhiloxBlock drawn;
       if (steps) drawn = shared.draws[group][lane];
       actor.template forward_together<kGroupWorlds / 16>(group, group_warp);
-      if (group_warp == 1 && here) shared.draws[group][lane] = rng_of(t + 1).first_block();
+      if (group_warp == 1 && here) shared.draws[group][lane] = action_rng(w, t + 1).first_block();
       if (group_warp != 0) continue;  // to the next barrier
       actor.template head<kGroupWorlds / 16>(0);
       if (!steps) continue;
-      float head[Actor::kHeadColumns];
-#pragma unroll
-      for (int k = 0; k < Actor::kHeadColumns; ++k) head[k] = actor.out[lane * Actor::kHeadColumns + k];
-      Rng rng = rng_of(t).with_first_block(drawn);
-      typename Env::Action action[kActionDim];
-      float record[kRecord] = {};
-#pragma unroll
-      for (int k = 0; k < kObsDim; ++k) record[k] = world.observation[k];
-      if constexpr (S::kHead == HeadKind::categorical) {
-        std::int64_t choice[kActionDim];
-        record[kLogProbAt] = draw_categorical(head_view(), head, nullptr, false, rng, choice);
-#pragma unroll
-        for (int k = 0; k < kActionDim; ++k) {
-          action[k] = static_cast<typename Env::Action>(choice[k]);
-          record[kObsDim + k] = static_cast<float>(choice[k]);
-        }
-      } else {
-        float sample[kActionDim], given[kActionDim];
-        record[kLogProbAt] = draw_gaussian(head_view(), head, shared.log_std, false, rng, sample, given);
-#pragma unroll
-        for (int k = 0; k < kActionDim; ++k) action[k] = given[k], record[kObsDim + k] = sample[k];
-      }
-      float4* to = reinterpret_cast<float4*>(args.record + (t * n + w) * kRecord);
-#pragma unroll
-      for (int k = 0; k < kRecord; k += 4)
-        to[k / 4] = make_float4(record[k], record[k + 1], record[k + 2], record[k + 3]);
-      world.advance(t, action);
+      act(world, actor.out + lane * Actor::kHeadColumns, action_rng(w, t).with_first_block(drawn), t);
       put_input<Actor>(input, world.observation);
     }
     if (steps) world.save();
     group_barrier(group);
   }
+}
+
+// Many worlds: each warp passes its own through all layers and waits for nobody.
+template <class S>
+__device__ void Fused<S>::rollout_alone() {
+  using World = RolloutWorld<S>;
+  constexpr int kTiles = S::kBlockEnvs > 16 * kWarps ? S::kRowTiles : 1, kWorlds = 16 * kTiles;
+  const Pass<Actor> actor = pass<Actor>(0);
+  const int row = group_warp * kWarpRows;
+  for (int first = kWorlds * warp; first < S::kBlockEnvs; first += kWorlds * kWarps) {
+    const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + first + lane % kWorlds;
+    const bool steps = lane < kWorlds && first + lane < S::kBlockEnvs && w < args.book.num_envs;
+    World world(args, steps ? w : 0);
+    T* input = actor.template output<0>(row + lane % kWorlds);
+    if (steps) put_input<Actor>(input, world.observation);
+    __syncwarp();
+    for (int t = 0; t < args.num_steps; ++t) {
+      const auto step = [&] {
+        if (!steps) return;
+        act(world, actor.out + (row + lane) * Actor::kHeadColumns, action_rng(w, t), t);
+        put_input<Actor>(input, world.observation);
+      };
+      if constexpr (Actor::chained()) {
+        actor.template chain<kTiles, false>(row, step);
+      } else {
+        actor.template forward<kTiles>(row);
+        step();
+      }
+      __syncwarp();
+    }
+    if (steps) world.save();
+  }
+}
+
+template <class S>
+__device__ void Fused<S>::rollout() {
+  if constexpr (S::kBlockEnvs > 32 * S::kGroups)
+    rollout_alone();
+  else
+    rollout_together();
 }
 
 // Values of every observation of the block's worlds: of each step, after the last, and where time limits ended
