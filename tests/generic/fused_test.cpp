@@ -50,7 +50,7 @@ std::vector<TrainConfig> fused_configs() {
            }),
       // more worlds than a block's groups step together
       with(
-          config_for("CartPole-v1", "tanh", {64, 64}),
+          config_for("MountainCar-v0", "tanh", {64, 64}),
           [](TrainConfig& c) { c.num_envs = 16000, c.num_steps = 4, c.num_minibatches = 16, c.max_episode_steps = 9; }),
       with(config_for("Pendulum-v1", "relu", {24, 80}),
            [](TrainConfig& c) { c.num_envs = 5000, c.num_steps = 3, c.num_minibatches = 10, c.max_episode_steps = 2; }),

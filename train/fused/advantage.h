@@ -51,7 +51,7 @@ __device__ void Fused<S>::advantages() {
     const double sum = warp_sum(sums[k]);
     if (lane == 0) shared.warp_sums[warp][k] = sum;
   }
-  __syncthreads();
+  block_barrier();
   if (threadIdx.x == 0) {
     VarianceTerms total;
     for (int i = 0; i < kWarps; ++i)
@@ -95,13 +95,13 @@ __device__ void Fused<S>::advantage_sums() {
             if (own == k) sums[k] = sums[k] + AdvantageTerms{a, a * a};
         }
       }
-      __syncthreads();  // the sums before are read
+      block_barrier();  // the sums before are read
 #pragma unroll
       for (int k = 0; k < kBins; ++k) {
         const double sum = warp_sum(sums[k].sum), squares = warp_sum(sums[k].squares);
         if (lane == 0) shared.warp_sums[warp][2 * k] = sum, shared.warp_sums[warp][2 * k + 1] = squares;
       }
-      __syncthreads();
+      block_barrier();
       if (threadIdx.x < kBins && bin + threadIdx.x < args.num_minibatches) {
         AdvantageTerms total;
         for (int i = 0; i < kWarps; ++i)
@@ -130,7 +130,7 @@ __device__ void Fused<S>::advantage_scales() {
         used ? make_float2(static_cast<float>(scale.mean), 1.0f / (static_cast<float>(scale.deviation) + 1e-8f))
              : make_float2(0.0f, 1.0f);
   }
-  __syncthreads();
+  block_barrier();
 }
 
 }  // namespace hotloop

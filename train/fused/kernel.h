@@ -78,24 +78,24 @@ __device__ void Fused<S>::load_parameters() {
 template <class S>
 __device__ void Fused<S>::clear_activations() {
   if constexpr (!kSame && !S::kShared) {
-    __syncthreads();
+    block_barrier();
     uint4* from = fused_memory + (kActorBytes + kCriticBytes) / 16;
     for (int i = threadIdx.x; i < S::kGroups * kGroupBytes / 16; i += kThreads) from[i] = make_uint4(0, 0, 0, 0);
   }
-  __syncthreads();
+  block_barrier();
 }
 
 template <class S>
 __device__ void Fused<S>::run() {
   last_mark = clock64();
   for (int i = threadIdx.x; i < kSharedBytes / 16; i += kThreads) fused_memory[i] = make_uint4(0, 0, 0, 0);
-  __syncthreads();
+  block_barrier();
   if (threadIdx.x == 0) {
     shared.control = *args.control;
     begin_iteration(args.update, shared.control);
   }
   load_parameters();
-  __syncthreads();
+  block_barrier();
   mark(FusedPhase::start);
   rollout();
   clear_activations();
@@ -104,7 +104,7 @@ __device__ void Fused<S>::run() {
   clear_activations();
   mark(FusedPhase::values);
   advantages();
-  __syncthreads();
+  block_barrier();
   advantage_sums();
   mark(FusedPhase::advantages);
   grid_barrier();
@@ -115,7 +115,7 @@ __device__ void Fused<S>::run() {
       shared.order = IndexPermutation(args.book.seed,
                                       static_cast<std::uint64_t>(shared.control.iteration * args.update_epochs + epoch),
                                       static_cast<std::uint32_t>(args.book.num_envs * args.num_steps));
-    __syncthreads();
+    block_barrier();
     for (int m = 0; m < args.num_minibatches && shared.control.stop == 0; ++m)
       minibatch(epoch * args.num_minibatches + m);
   }

@@ -118,14 +118,14 @@ struct Fused {
 
   // All blocks wait for each other; what they wrote before to global memory the others read after (not through L1).
   __device__ __forceinline__ void grid_barrier() {
-    __syncthreads();
+    block_barrier();
     if constexpr (S::kBlocks > 1) {
       ++barriers;
       if (threadIdx.x == 0) {
         barrier_arrive(args.barrier);
         barrier_wait(args.barrier, barriers * S::kBlocks);
       }
-      __syncthreads();
+      block_barrier();
     }
   }
 

@@ -229,7 +229,7 @@ __device__ void Fused<S>::minibatch(int index) {
   grid_barrier();
   mark(FusedPhase::meet_parameters);
   load_parameters();
-  __syncthreads();
+  block_barrier();
   mark(FusedPhase::load);
   ++updates;
 }

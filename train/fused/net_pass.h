@@ -9,6 +9,12 @@ namespace hotloop {
 
 inline constexpr int kGroupThreads = 128;
 
+// The block's threads wait for each other. Warps arrive whole: tools that look for races count warps, not threads.
+__device__ __forceinline__ void block_barrier() {
+  __syncwarp();
+  __syncthreads();
+}
+
 // The threads of one of the two groups wait for each other. Barrier 0 is the block's; the numbers are constants, as
 // tools that look for races do not follow others.
 __device__ __forceinline__ void group_barrier(int group) {
@@ -141,13 +147,13 @@ struct NetPass {
   }
   template <int L, int R, int N>
   __device__ __forceinline__ void hidden_columns(int row, int first) const {
-    constexpr int kIn = Net::pad(L), kStride = Net::stride(L), kTo = Net::stride(L + 1);
+    constexpr int kIn = Net::depth(L), kStride = Net::stride(L), kTo = Net::stride(L + 1);
     const Activate<kTo> f(bias<L>(first), output<L + 1>(row) + first, gradient<L + 1>(row) + first);
     Engine::template product<R, kIn, N, false>(output<L>(row), kStride, weight<L>(first), kStride, f);
   }
   template <int R>
   __device__ __forceinline__ void head(int row) const {
-    constexpr int kIn = Net::pad(kHidden), kOut = Net::pad(kHidden + 1), kStride = Net::stride(kHidden);
+    constexpr int kIn = Net::depth(kHidden), kOut = Net::breadth(kHidden + 1), kStride = Net::stride(kHidden);
     const Head f(bias<kHidden>(0), out + row * Net::kHeadColumns);
     Engine::template product<R, kIn, kOut, false>(output<kHidden>(row), kStride, weight<kHidden>(0), kStride, f);
     __syncwarp();
@@ -157,7 +163,7 @@ struct NetPass {
   template <int R, int L = 0>
   __device__ __forceinline__ void forward(int row) const {
     if constexpr (L < kHidden) {
-      hidden_layer<L, R, Net::pad(L + 1)>(row);
+      hidden_layer<L, R, Net::breadth(L + 1)>(row);
       __syncwarp();
       forward<R, L + 1>(row);
     } else {
@@ -181,7 +187,7 @@ struct NetPass {
   template <int R, int L = kHidden>
   __device__ __forceinline__ void backward(int row) const {
     if constexpr (L > 0) {
-      backward_columns<R, L, Net::pad(L)>(row);
+      backward_columns<R, L, Net::breadth(L)>(row);
       __syncwarp();
       backward<R, L - 1>(row);
     }
@@ -189,7 +195,7 @@ struct NetPass {
   template <int R, int L, int N, int kFirst = 0>
   __device__ __forceinline__ void backward_columns(int row) const {
     constexpr int kNow = N - kFirst < kChunk ? N - kFirst : kChunk;
-    constexpr int kIn = Net::pad(L + 1), kFrom = Net::stride(L + 1), kStride = Net::stride(L);
+    constexpr int kIn = Net::depth(L + 1), kFrom = Net::stride(L + 1), kStride = Net::stride(L);
     T* to = gradient<L>(row) + kFirst;
     const Slope<kStride> f{kActivation == Activation::silu ? to : output<L>(row) + kFirst, to};
     Engine::template product<R, kIn, kNow, true>(gradient<L + 1>(row), kFrom, weight<L>(0) + kFirst, kStride, f);

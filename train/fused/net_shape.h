@@ -35,6 +35,10 @@ struct NetShape {
   static constexpr int pad(int l) { return round_up(width(l), 16); }
   static constexpr int stride(int l) { return pad(l) + Engine::kPad; }
 
+  // What a product reads of width l along its sums, and how many columns it makes of it: the rest is padding.
+  static constexpr int depth(int l) { return round_up(width(l), Engine::kDepthUnit); }
+  static constexpr int breadth(int l) { return round_up(width(l), Engine::kBreadthUnit); }
+
   // ---- one copy of the parameters: weights [pad(l + 1)][stride(l)] as T, biases [pad(l + 1)] as float
   static constexpr int weight_at(int l) {
     int at = 0;

@@ -54,6 +54,7 @@ __device__ __forceinline__ void multiply_add(Bf16, float* c, const std::uint32_t
 
 template <class T>
 struct TensorEngine {
+  static constexpr int kDepthUnit = 16, kBreadthUnit = 16;
   static constexpr int kPad = 8;  // of a row in shared memory [numbers]: neighbouring rows start in other banks
 
   // Pairs of neighbouring numbers of 16 * R rows and N columns in registers: of row tile r, eighth n of the columns and

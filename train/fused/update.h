@@ -44,7 +44,7 @@ __device__ double Fused<S>::reduce_gradients() {
         if (team + k * kTeams < kPartials) add(sum, v[k]);
       shared.team_sums[team * kQuads + quad] = sum;
     }
-    __syncthreads();
+    block_barrier();
     const float* sums = reinterpret_cast<const float*>(shared.team_sums);
     for (int k = threadIdx.x; k < S::kSlice; k += kThreads) {
       float sum = sums[k];
@@ -112,7 +112,7 @@ template <class S>
 __device__ void Fused<S>::plan(double squares) {
   squares = warp_sum(squares);
   if (lane == 0) shared.warp_sums[warp][0] = squares;
-  __syncthreads();
+  block_barrier();
   double norm = 0;
   if (warp == 0) {
     double own = 0;
@@ -126,7 +126,7 @@ __device__ void Fused<S>::plan(double squares) {
     const double correction = 1.0 - pow(lane == 0 ? args.update.adam_beta1 : args.update.adam_beta2, t);
     shared.correction[lane] = 1.0 / (lane == 0 ? correction : sqrt(correction));
   }
-  __syncthreads();
+  block_barrier();
   if (threadIdx.x == 0) {
     const double mean = 1.0 / args.minibatch_rows;
     const LossTerms& sum = shared.loss;
@@ -142,7 +142,7 @@ __device__ void Fused<S>::plan(double squares) {
     shared.step_size = static_cast<float>(c.learning_rate * shared.correction[0]);
     shared.inverse_sqrt_correction2 = static_cast<float>(shared.correction[1]);
   }
-  __syncthreads();
+  block_barrier();
 }
 
 template <class S>
