@@ -3,38 +3,20 @@
 #include "sim/core/launch.h"
 #include "sim/core/math.h"
 #include "train/column_sum.h"
+#include "train/running_moments.h"
 
 namespace hotloop {
 namespace {
 
-struct Moments {
-  double sum = 0, squares = 0;
-};
-SIM_HD Moments operator+(const Moments& a, const Moments& b) { return {a.sum + b.sum, a.squares + b.squares}; }
-
-// What deviations are taken from: the mean so far, or a first value where there is none yet. Small numbers, so that the
-// one-pass variance does not cancel.
-SIM_HD double origin(double mean, double count, float first) { return count > 0 ? mean : static_cast<double>(first); }
-
 struct ObservationTerm {
   const float* x;
   const double* state;
-  std::int64_t dim;
+  std::int64_t dim, stride;
   SIM_HD Moments operator()(std::int64_t r, std::int64_t c) const {
-    const double d = static_cast<double>(x[r * dim + c]) - origin(state[c], state[2 * dim], x[c]);
+    const double d = static_cast<double>(x[r * stride + c]) - origin(state[c], state[2 * dim], x[c]);
     return {d, d * d};
   }
 };
-
-// Merges n values, the first of which is `first`, with the given moments about origin() into (mean, m2, count).
-SIM_HD void merge(double& mean, double& m2, double count, double n, const Moments& batch, float first) {
-  mean = origin(mean, count, first);
-  const double delta = batch.sum / n;  // mean of the batch minus the old mean
-  const double batch_m2 = batch.squares - batch.sum * delta;
-  const double total = count + n;
-  mean += delta * n / total;
-  m2 += (batch_m2 > 0 ? batch_m2 : 0) + delta * delta * count * n / total;
-}
 
 struct MergeObservationOp {
   std::int64_t dim;
@@ -59,9 +41,8 @@ struct RefreshObservationOp {
   float *mean, *scale;
   SIM_HD void operator()(std::int64_t c) const {
     const double count = state[2 * dim];
-    const double variance = count > 0 ? state[dim + c] / count : 1.0;
     mean[c] = count > 0 ? static_cast<float>(state[c]) : 0.0f;
-    scale[c] = count > 0 ? static_cast<float>(1.0 / sqrt(variance + 1e-8)) : 1.0f;
+    scale[c] = inverse_deviation(state[dim + c], count);
   }
 };
 
@@ -114,7 +95,7 @@ struct MergeReturnOp {
       merge(state[0], state[1], state[2], n, *batch, x[0]);
       state[2] += n;
     }
-    *scale = state[2] > 0 ? static_cast<float>(1.0 / sqrt(state[1] / state[2] + 1e-8)) : 1.0f;
+    *scale = inverse_deviation(state[1], state[2]);
   }
 };
 
@@ -145,9 +126,10 @@ void ObservationNormalizer::apply(const Exec& exec, std::int64_t rows, const flo
   parallel_for(exec, rows * dim_, NormalizeOp{in, out, dim_, view()}, 256);
 }
 
-void ObservationNormalizer::update(const Exec& exec, std::int64_t rows, const float* in) {
+void ObservationNormalizer::update(const Exec& exec, std::int64_t rows, const float* in, std::int64_t stride) {
   Moments* batch = moments(scratch_);
-  column_sum(exec, rows, dim_, ObservationTerm{in, state_.data(), dim_}, batch + dim_, batch);
+  column_sum(exec, rows, dim_, ObservationTerm{in, state_.data(), dim_, stride > 0 ? stride : dim_}, batch + dim_,
+             batch);
   const auto n = static_cast<double>(rows);
   parallel_for(exec, dim_, MergeObservationOp{dim_, n, batch, in, state_.data()});
   parallel_for(exec, 1, AddCountOp{state_.data() + 2 * dim_, n});

@@ -15,8 +15,8 @@ class ObservationNormalizer {
   // out = clamp((in - mean) / sqrt(var + 1e-8), +-clip), rows of dim; only the clamp before the first
   // update.
   void apply(const Exec& exec, std::int64_t rows, const float* in, float* out) const;
-  // Merges `rows` rows; scratch-free, capturable.
-  void update(const Exec& exec, std::int64_t rows, const float* in);
+  // Merges `rows` rows, `stride` numbers apart (0: dim); scratch-free, capturable.
+  void update(const Exec& exec, std::int64_t rows, const float* in, std::int64_t stride = 0);
 
   // [2 * dim + 1] doubles on the device: mean, sum of squared deviations, count: the whole state.
   double* state() const { return state_.data(); }

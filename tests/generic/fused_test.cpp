@@ -48,6 +48,12 @@ std::vector<TrainConfig> fused_configs() {
            [](TrainConfig& c) {
              c.action_distribution = "squashed_gaussian", c.shared_network = true, c.num_envs = 33, c.num_steps = 20;
            }),
+      with(config_for("MountainCar-v0", "tanh", {64, 64}),
+           [](TrainConfig& c) {
+             c.normalize_observation = c.normalize_reward = true, c.clip_observation = 0.5, c.max_episode_steps = 11;
+           }),
+      with(config_for("Pendulum-v1", "tanh", {24}),
+           [](TrainConfig& c) { c.normalize_observation = c.normalize_reward = true, c.num_envs = 700; }),
       // more worlds than a block's groups step together
       with(
           config_for("MountainCar-v0", "tanh", {64, 64}),
@@ -71,7 +77,6 @@ TEST(Fused, SaysWhatItDoesNotTake) {
                         }))
                 .find("hidden_sizes [256, 256]"),
             std::string::npos);
-  EXPECT_NE(reason(with(c, [](TrainConfig& x) { x.normalize_reward = true; })), "");
   EXPECT_NE(reason(config_for("SpringChain-v0", "tanh", {64, 64})), "");
   EXPECT_NE(reason(config_for("Ant-v5", "tanh", {64, 64})), "");
 }
@@ -158,6 +163,17 @@ TEST_F(GpuFused, IterationsEqualTheGenericRoads) {
     SCOPED_TRACE(to_toml(c));
     const Trace fused = run(c, "fused", 1), generic = run(c, "generic", 1);
     expect_close(c, fused, generic, "", 1e-4);
+    for (const char* name : {"observation_normalizer.mean", "observation_normalizer.sum_squares",
+                             "observation_normalizer.count", "reward_normalizer.state"}) {
+      const auto at = fused.state.find(name);
+      ASSERT_EQ(at != fused.state.end(), generic.state.contains(name)) << name;
+      if (at == fused.state.end()) continue;
+      const std::size_t n = at->second.size() / sizeof(double);
+      std::vector<double> a(n), b(n);
+      std::memcpy(a.data(), at->second.data(), n * sizeof(double));
+      std::memcpy(b.data(), generic.state.at(name).data(), n * sizeof(double));
+      for (std::size_t k = 0; k < n; ++k) EXPECT_NEAR(a[k], b[k], 1e-6 * std::max(1.0, std::abs(b[k]))) << name;
+    }
     const std::vector<double> a = numbers(fused.metrics[0]), b = numbers(generic.metrics[0]);
     for (std::size_t k = 0; k < a.size(); ++k)
       EXPECT_TRUE(std::isnan(b[k]) || std::abs(a[k] - b[k]) <= 1e-4 * std::max(1.0, std::abs(b[k])))

@@ -9,6 +9,7 @@ template <class S>
 __device__ void Fused<S>::advantages() {
   const std::int64_t n = args.book.num_envs;
   const auto gamma = static_cast<float>(args.update.gamma), lambda = static_cast<float>(args.update.gae_lambda);
+  [[maybe_unused]] const auto clip_reward = static_cast<float>(args.update.clip_reward);
   double sums[4] = {};
   for (int e = threadIdx.x; e < S::kBlockEnvs; e += kThreads) {
     const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + e;
@@ -24,6 +25,8 @@ __device__ void Fused<S>::advantages() {
       for (int k = 0; k < kAhead; ++k) {
         const std::int64_t i = (last - k >= 0 ? last - k : 0) * n + w;
         values[k] = args.value[i], rewards[k] = args.reward[i], ends[k] = args.ended[i];
+        if constexpr (S::kNormalizeReward)
+          rewards[k] = clamp(rewards[k] * shared.reward_scale, -clip_reward, clip_reward);
       }
 #pragma unroll
       for (int k = 0; k < kAhead; ++k) {

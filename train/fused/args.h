@@ -7,6 +7,7 @@
 #include "train/control.h"
 #include "train/index_permutation.h"
 #include "train/ppo_loss.h"
+#include "train/running_moments.h"
 
 namespace hotloop {
 
@@ -39,6 +40,10 @@ struct FusedArgs {
   float* observation;                     // [num_envs, obs_dim] after the last step
   float *parameters, *moment1, *moment2;  // [num_parameters]
   Control* control;
+  const float *observation_mean, *observation_scale;  // [obs_dim] where observations are normalised
+  float clip_observation;
+  double* return_state;   // where rewards are normalised: mean, sum of squared deviations and count of returns,
+  float* return_running;  // and [num_envs] the discounted return under way
 
   // one rollout; element (t, w) of [num_steps, num_envs] is at t * num_envs + w
   float* record;              // [num_steps, num_envs, kRecord]: observation, action, log-probability, value, advantage
@@ -53,6 +58,7 @@ struct FusedArgs {
   float* partials;             // [slices][partial sums of a parameter][slice] of gradients
   float* loss_partials;        // [blocks][groups][kLossStride]
   AdvantageTerms* advantages;  // [minibatches of an iteration][blocks]
+  Moments* returns;            // [blocks] of the discounted returns
   VarianceTerms* variance;     // [blocks], then their sum
   float* gradients;            // [num_parameters] of the last minibatch, before clipping
   unsigned long long* norms;   // [4][kNormWords] squared norms as integers; all zero before a launch

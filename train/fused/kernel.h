@@ -95,13 +95,20 @@ __device__ void Fused<S>::run() {
     begin_iteration(args.update, shared.control);
   }
   load_parameters();
+  if constexpr (S::kNormalizeObservation)
+    for (int k = threadIdx.x; k < kObsDim; k += kThreads) {
+      shared.observation_mean[k] = args.observation_mean[k];
+      shared.observation_scale[k] = args.observation_scale[k];
+    }
   block_barrier();
   mark(FusedPhase::start);
   rollout();
   clear_activations();
+  if constexpr (S::kNormalizeReward) publish_returns();
   mark(FusedPhase::rollout);
   values();
   clear_activations();
+  if constexpr (S::kNormalizeReward) scale_rewards();
   mark(FusedPhase::values);
   advantages();
   block_barrier();
@@ -121,6 +128,8 @@ __device__ void Fused<S>::run() {
   }
   if (block != 0 || threadIdx.x != 0) return;
   *args.control = shared.control;
+  if constexpr (S::kNormalizeReward)
+    for (int k = 0; k < 3; ++k) args.return_state[k] = shared.return_state[k];
   if (args.phases != nullptr)
     for (int k = 0; k < static_cast<int>(FusedPhase::count); ++k) args.phases[k] += shared.phases[k];
   VarianceTerms total;

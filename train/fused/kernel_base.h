@@ -4,8 +4,8 @@
 // S has: Env; Actor, Critic (NetShape; the same type where both have equal sizes); kShared: one network with both
 // heads; kActivation; kHead, kHeadDim, kActionDim, kStateStd; nvec(), low(), high(); kParameters, kLogStd (offset in
 // the flat buffer, -1: none); outputs(net), layer_weight(net, l), layer_bias(net, l), head_weight(net, output),
-// head_bias(net, output): offsets in the flat buffer; kEvenOffsets; kBlocks, kTileBlocks (those that pass rows),
-// kBlockEnvs, kGroups, kRowTiles, kSlice, kMinibatches.
+// head_bias(net, output): offsets in the flat buffer; kEvenOffsets; kNormalizeObservation, kNormalizeReward; kBlocks,
+// kTileBlocks (those that pass rows), kBlockEnvs, kGroups, kRowTiles, kSlice, kMinibatches.
 #pragma once
 #include "train/distribution.h"
 #include "train/fused/args.h"
@@ -68,6 +68,9 @@ struct Fused {
     PhiloxBlock draws[S::kGroups][kGroupWorlds];  // of the next step's actions
     unsigned long long phases[static_cast<int>(FusedPhase::count)];
     float log_std[kActionDim];
+    float observation_mean[kObsDim], observation_scale[kObsDim];
+    double return_state[3];
+    float reward_scale;
     float step_size, gradient_scale, inverse_sqrt_correction2;
     int apply;
     IndexPermutation order;          // of this epoch
@@ -95,6 +98,7 @@ struct Fused {
   int block, warp, lane, group, group_warp;
   std::uint32_t barriers = 0;  // passed so far
   int updates = 0;             // minibatches done in this launch
+  Moments returns;             // of this thread's worlds in this rollout
   long long last_mark = 0;
 
   __device__ __forceinline__ Fused(const FusedArgs& a)
@@ -154,14 +158,17 @@ struct Fused {
 
   // An observation as a row of the network's input.
   template <class Net>
-  __device__ __forceinline__ static void put_input(T* row, const float (&x)[kObsDim]) {
+  __device__ __forceinline__ void put_input(T* row, const float (&x)[kObsDim]) const {
     constexpr int kUsed = round_up(Net::kSplit ? 2 * kObsDim : kObsDim, 2);
     float v[kUsed] = {};
 #pragma unroll
     for (int k = 0; k < kObsDim; ++k) {
       v[k] = x[k];
+      if constexpr (S::kNormalizeObservation)
+        v[k] = clamp((x[k] - shared.observation_mean[k]) * shared.observation_scale[k], -args.clip_observation,
+                     args.clip_observation);
       if constexpr (Net::kSplit)
-        v[kObsDim + k] = x[k] - T::unpack(static_cast<std::uint16_t>(T::pack(x[k], 0.0f)));  // what the first part lost
+        v[kObsDim + k] = v[k] - T::unpack(static_cast<std::uint16_t>(T::pack(v[k], 0.0f)));  // what the first part lost
     }
 #pragma unroll
     for (int k = 0; k < kUsed; k += 2) put(row + k, v[k], v[k + 1]);
@@ -172,6 +179,8 @@ struct Fused {
   __device__ void clear_activations();
   __device__ void rollout();
   __device__ void values();
+  __device__ void publish_returns();
+  __device__ void scale_rewards();
   __device__ void advantages();
   __device__ void advantage_sums();
   __device__ void advantage_scales();
@@ -203,11 +212,11 @@ struct Fused {
   __device__ double exchange(double squares);
   __device__ void plan(double squares);
   // Adam's state of the four parameters that this thread steps, read before it is needed; of larger slices the first.
-  struct Moments {
+  struct AdamState {
     float4 m, v, w;
   };
-  __device__ __forceinline__ Moments fetch_moments() const;
-  __device__ void step_parameters(const Moments& first);
+  __device__ __forceinline__ AdamState fetch_moments() const;
+  __device__ void step_parameters(const AdamState& first);
 };
 
 }  // namespace hotloop

@@ -219,7 +219,7 @@ __device__ void Fused<S>::minibatch(int index) {
   mark(FusedPhase::tiles);
   grid_barrier();
   mark(FusedPhase::meet_gradients);
-  Moments moments = fetch_moments();
+  const AdamState moments = fetch_moments();
   const double squares = reduce_gradients();
   mark(FusedPhase::reduce);
   plan(squares);

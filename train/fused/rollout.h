@@ -19,6 +19,8 @@ struct RolloutWorld {
   float episode_return, stat_return, first_return;
   std::uint32_t stat_nonfinite, stat_overflow;
   float observation[Env::kObsDim];
+  float running = 0.0f;  // discounted return
+  double origin = 0.0;   // what its moments are taken about
 
   __device__ __forceinline__ RolloutWorld(const FusedArgs& a, std::int64_t world) : args(a), w(world) {
     const WorldBook& b = args.book.book;
@@ -31,6 +33,8 @@ struct RolloutWorld {
       memcpy(reinterpret_cast<char*>(&state) + 4 * k, args.words + k * args.book.num_envs + w, 4);
 #pragma unroll
     for (int k = 0; k < Env::kObsDim; ++k) observation[k] = args.observation[w * Env::kObsDim + k];
+    if constexpr (S::kNormalizeReward)
+      running = args.return_running[w], origin = hotloop::origin(args.return_state[0], args.return_state[2], 0.0f);
   }
 
   __device__ __forceinline__ void save() const {
@@ -45,10 +49,12 @@ struct RolloutWorld {
 #pragma unroll
     for (int k = 0; k < Env::kObsDim; ++k) args.observation[w * Env::kObsDim + k] = observation[k];
     args.truncations[w] = truncations;
+    if constexpr (S::kNormalizeReward) args.return_running[w] = running;
   }
 
   // As the batch's step: environment, containment of non-finite worlds, time limit, books, automatic reset.
-  __device__ __forceinline__ void advance(std::int64_t t, const typename Env::Action* action) {
+  // returns: gathers the discounted return after this step.
+  __device__ __forceinline__ void advance(std::int64_t t, const typename Env::Action* action, Moments& returns) {
     BookView view = args.book;
     view.book = {&step,        &elapsed,       &length,       &episode_return, &stat_return,  &first_return,
                  &stat_length, &stat_episodes, &first_length, &stat_nonfinite, &stat_overflow};
@@ -65,6 +71,12 @@ struct RolloutWorld {
     const std::int64_t n = args.book.num_envs;
     args.reward[t * n + w] = reward;
     args.ended[t * n + w] = static_cast<std::uint8_t>(ended);
+    if constexpr (S::kNormalizeReward) {
+      running = static_cast<float>(args.update.gamma) * running + reward;
+      const double off = static_cast<double>(running) - origin;
+      returns = returns + Moments{off, off * off};
+      if (ended != 0) running = 0.0f;
+    }
     if (ended == 0) return;
     const auto keep = [&](float* to) {
 #pragma unroll
@@ -110,7 +122,7 @@ __device__ __forceinline__ void Fused<S>::act(World& world, const float* out, Rn
   float4* to = reinterpret_cast<float4*>(args.record + (t * args.book.num_envs + world.w) * kRecord);
 #pragma unroll
   for (int k = 0; k < kRecord; k += 4) to[k / 4] = make_float4(record[k], record[k + 1], record[k + 2], record[k + 3]);
-  world.advance(t, action);
+  world.advance(t, action, returns);
 }
 
 template <class S>
@@ -140,11 +152,14 @@ __device__ void Fused<S>::rollout_together() {
       if (steps) drawn = shared.draws[group][lane];
       actor.template forward_together<kGroupWorlds / 16>(group, group_warp);
       if (group_warp == 1 && here) shared.draws[group][lane] = action_rng(w, t + 1).first_block();
-      if (group_warp != 0) continue;  // to the next barrier
-      actor.template head<kGroupWorlds / 16>(0);
-      if (!steps) continue;
-      act(world, actor.out + lane * Actor::kHeadColumns, action_rng(w, t).with_first_block(drawn), t);
-      put_input<Actor>(input, world.observation);
+      if (group_warp == 0) {
+        actor.template head<kGroupWorlds / 16>(0);
+        if (steps) {
+          act(world, actor.out + lane * Actor::kHeadColumns, action_rng(w, t).with_first_block(drawn), t);
+          put_input<Actor>(input, world.observation);
+        }
+      }
+      __syncwarp();
     }
     if (steps) world.save();
     group_barrier(group);
@@ -189,6 +204,41 @@ __device__ void Fused<S>::rollout() {
     rollout_alone();
   else
     rollout_together();
+}
+
+// The block's part of what normalises rewards.
+template <class S>
+__device__ void Fused<S>::publish_returns() {
+  const double sum = warp_sum(returns.sum), squares = warp_sum(returns.squares);
+  if (lane == 0) shared.warp_sums[warp][0] = sum, shared.warp_sums[warp][1] = squares;
+  block_barrier();
+  if (threadIdx.x != 0) return;
+  Moments total;
+  for (int i = 0; i < kWarps; ++i) total = total + Moments{shared.warp_sums[i][0], shared.warp_sums[i][1]};
+  args.returns[block] = total;
+}
+
+// Every block adds up the parts of all and comes to the same scale; block 0 keeps the state at the end.
+template <class S>
+__device__ void Fused<S>::scale_rewards() {
+  grid_barrier();
+  if (warp == 0) {
+    double sum = 0, squares = 0;
+    for (int b = lane; b < S::kBlocks; b += 32) {
+      const double2 terms = __ldcg(reinterpret_cast<const double2*>(args.returns + b));
+      sum += terms.x, squares += terms.y;
+    }
+    sum = warp_sum(sum), squares = warp_sum(squares);
+    if (lane == 0) {
+      const double n = static_cast<double>(args.book.num_envs) * args.num_steps;
+      double mean = args.return_state[0], m2 = args.return_state[1];
+      const double count = args.return_state[2];
+      merge(mean, m2, count, n, {sum, squares}, 0.0f);
+      shared.return_state[0] = mean, shared.return_state[1] = m2, shared.return_state[2] = count + n;
+      shared.reward_scale = inverse_deviation(m2, count + n);
+    }
+  }
+  block_barrier();
 }
 
 // Values of every observation of the block's worlds: of each step, after the last, and where time limits ended

@@ -101,7 +101,8 @@ std::size_t shared_bytes(const Nets& n, const PolicySpec& policy, int row_tiles,
   const int images = n.actor.image_bytes() + (n.shared ? 0 : n.critic.image_bytes());
   const int group = std::max(n.actor.group_bytes(group_rows(row_tiles)), n.critic.group_bytes(group_rows(row_tiles)));
   const int others = 768 + kGroups * kGroupWarps * (8 * 8 + 32 * 16 + 8 * 16 + 4 * lane_sums(n, policy)) +
-                     static_cast<int>(policy.action.dim()) * 4 + minibatches * 8;
+                     static_cast<int>(policy.action.dim()) * 4 + minibatches * 8 +
+                     static_cast<int>(policy.obs_dim) * 8 + 64;
   return static_cast<std::size_t>(images + kGroups * group + round_up(others, 16));
 }
 
@@ -140,8 +141,6 @@ std::string why_not_fused(const TrainConfig& config, const EnvEntry& env, const 
   if (env.per_lane) return env.spec.name + ", whose worlds are stepped by groups of lanes";
   if (policy.has_action_mask) return "the action mask of " + env.spec.name;
   if (config.precision == "tf32") return "precision tf32 (fp32, fp16 and bf16 are taken)";
-  if (config.normalize_observation) return "normalize_observation true";
-  if (config.normalize_reward) return "normalize_reward true";
   if (minibatches(config) > kMostMinibatches)
     return fmt::format("update_epochs {} x num_minibatches {}, more than {}", config.update_epochs,
                        config.num_minibatches, kMostMinibatches);
@@ -254,6 +253,7 @@ namespace hotloop {{
   using Actor = {actor};
   using Critic = {critic};
   static constexpr bool kShared = {shared}, kStateStd = {state_std}, kEvenOffsets = {even};
+  static constexpr bool kNormalizeObservation = {normalize_observation}, kNormalizeReward = {normalize_reward};
   static constexpr Activation kActivation = Activation::{activation};
   static constexpr HeadKind kHead = static_cast<HeadKind>({head});
   static constexpr int kHeadDim = {head_dim}, kActionDim = {action_dim}, kParameters = {parameters};
@@ -287,21 +287,22 @@ SpecialKernelSource fused_source(const TrainConfig& config, const EnvEntry& env,
   source.name = "the fused road of " + env.spec.name;
   source.exact = true;
   source.headers = &fused_sources();
-  source.code = fmt::format(kKernelText,
-                            fmt::arg("arrays", array("std::int32_t", "k_nvec", nvec) + array("float", "k_low", low) +
-                                                   array("float", "k_high", high)),
-                            fmt::arg("env", env.built_in), fmt::arg("actor", net_type(n.actor, type)),
-                            fmt::arg("critic", net_type(n.critic, type)), fmt::arg("shared", n.shared),
-                            fmt::arg("state_std", policy.state_std), fmt::arg("even", even_offsets(policy)),
-                            fmt::arg("activation", config.activation), fmt::arg("head", static_cast<int>(policy.head)),
-                            fmt::arg("head_dim", policy.head_dim()), fmt::arg("action_dim", policy.action.dim()),
-                            fmt::arg("parameters", policy.num_parameters), fmt::arg("log_std", policy.log_std),
-                            fmt::arg("blocks", shape.blocks), fmt::arg("tile_blocks", shape.tile_blocks),
-                            fmt::arg("block_envs", shape.block_envs), fmt::arg("groups", kGroups),
-                            fmt::arg("row_tiles", shape.row_tiles), fmt::arg("slice", shape.slice),
-                            fmt::arg("minibatches", minibatches(config)), fmt::arg("offsets", offsets(policy)),
-                            fmt::arg("shared_bytes", shape.shared_bytes), fmt::arg("record", shape.record),
-                            fmt::arg("partials", shape.partials), fmt::arg("threads", shape.threads));
+  source.code = fmt::format(
+      kKernelText,
+      fmt::arg("arrays",
+               array("std::int32_t", "k_nvec", nvec) + array("float", "k_low", low) + array("float", "k_high", high)),
+      fmt::arg("env", env.built_in), fmt::arg("actor", net_type(n.actor, type)),
+      fmt::arg("critic", net_type(n.critic, type)), fmt::arg("shared", n.shared),
+      fmt::arg("state_std", policy.state_std), fmt::arg("even", even_offsets(policy)),
+      fmt::arg("normalize_observation", policy.normalize_observation),
+      fmt::arg("normalize_reward", config.normalize_reward), fmt::arg("activation", config.activation),
+      fmt::arg("head", static_cast<int>(policy.head)), fmt::arg("head_dim", policy.head_dim()),
+      fmt::arg("action_dim", policy.action.dim()), fmt::arg("parameters", policy.num_parameters),
+      fmt::arg("log_std", policy.log_std), fmt::arg("blocks", shape.blocks), fmt::arg("tile_blocks", shape.tile_blocks),
+      fmt::arg("block_envs", shape.block_envs), fmt::arg("groups", kGroups), fmt::arg("row_tiles", shape.row_tiles),
+      fmt::arg("slice", shape.slice), fmt::arg("minibatches", minibatches(config)),
+      fmt::arg("offsets", offsets(policy)), fmt::arg("shared_bytes", shape.shared_bytes),
+      fmt::arg("record", shape.record), fmt::arg("partials", shape.partials), fmt::arg("threads", shape.threads));
   return source;
 }
 

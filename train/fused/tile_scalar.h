@@ -101,81 +101,51 @@ struct ScalarEngine {
     }
   }
 
-  // How the lanes divide a product of 16 * R rows. In long ones a lane has a larger tile and half of the terms of each
-  // sum, those of another half the others: memory is read less often for it.
-  template <int R, int K, int N>
-  struct Lanes {
-    static constexpr bool kHalved = R == 1 && K % 8 == 0 && K >= 32 && N >= 32;
-    static constexpr int kRows = kHalved ? 8 : 4 * R, kRowLanes = kHalved ? 2 : 4;
-    static constexpr int kStep = kHalved ? 8 : 4;    // along K
-    static constexpr int kAtOnce = N <= 16 ? 8 : 2;  // few columns: the loads of several rounds are under way at once
-    static __device__ __forceinline__ int half() { return kHalved ? threadIdx.x % 32 / 16 : 0; }
-    static __device__ __forceinline__ int row() { return threadIdx.x % 32 / 8 % kRowLanes; }
-  };
-
-  template <class Lanes, int kColumns, class Column, class F>
-  __device__ __forceinline__ static void begin(float (&c)[Lanes::kRows][kColumns], Column column, F f) {
-#pragma unroll
-    for (int j = 0; j < kColumns; ++j) {
-      const float start = Lanes::half() == 0 ? f.start_one(column(j)) : 0.0f;
-#pragma unroll
-      for (int i = 0; i < Lanes::kRows; ++i) c[i][j] = start;
-    }
-  }
   // What is done with the sums, as TensorEngine::product does, for single columns.
-  template <int kRows, int kColumns, class Row, class Column, class F>
-  __device__ __forceinline__ static void keep(const float (&c)[kRows][kColumns], Row row, Column column, F f) {
+  template <int kRows, int kColumns, class Column, class F>
+  __device__ __forceinline__ static void finish(float (&c)[kRows][kColumns], Column column, F f) {
+    const int row = threadIdx.x % 32 / 8;
     float result[kRows][kColumns];
 #pragma unroll
     for (int i = 0; i < kRows; ++i)
 #pragma unroll
-      for (int j = 0; j < kColumns; ++j) result[i][j] = f.pack(row(i), column(j), c[i][j]);
+      for (int j = 0; j < kColumns; ++j) result[i][j] = f.pack(row + 4 * i, column(j), c[i][j]);
 #pragma unroll
     for (int i = 0; i < kRows; ++i)
 #pragma unroll
-      for (int j = 0; j < kColumns; ++j) f.store(row(i), column(j), result[i][j], c[i][j]);
+      for (int j = 0; j < kColumns; ++j) f.store(row + 4 * i, column(j), result[i][j], c[i][j]);
   }
-  template <class Lanes, int kColumns, class Column, class F>
-  __device__ __forceinline__ static void finish(const float (&c)[Lanes::kRows][kColumns], Column column, F f) {
-    const int row = Lanes::row(), half = Lanes::half();
-    if constexpr (Lanes::kHalved) {  // each keeps the sums of half the rows
-      constexpr int kKept = Lanes::kRows / 2;
-      float sum[kKept][kColumns];
+  template <int kRows, int kColumns, class Column, class F>
+  __device__ __forceinline__ static void begin(float (&c)[kRows][kColumns], Column column, F f) {
 #pragma unroll
-      for (int i = 0; i < kKept; ++i)
+    for (int j = 0; j < kColumns; ++j) {
+      const float start = f.start_one(column(j));
 #pragma unroll
-        for (int j = 0; j < kColumns; ++j) {
-          const float own = half == 0 ? c[i][j] : c[kKept + i][j], other = half == 0 ? c[kKept + i][j] : c[i][j];
-          sum[i][j] = own + __shfl_xor_sync(0xffffffffu, other, 16);
-        }
-      keep(
-          sum, [&](int i) { return row + Lanes::kRowLanes * (kKept * half + i); }, column, f);
-    } else {
-      keep(
-          c, [&](int i) { return row + Lanes::kRowLanes * i; }, column, f);
+      for (int i = 0; i < kRows; ++i) c[i][j] = start;
     }
   }
 
-  // b [N, K]: eight lanes of columns; both operands are read four along K at a time.
+  // b [N, K]: four lanes of rows, eight of columns; both operands are read four along K at a time.
   template <int R, int K, int N, class F>
   __device__ __forceinline__ static void product_columns(const float* a, int lda, const float* b, int ldb, F f) {
-    using L = Lanes<R, K, N>;
-    constexpr int kColumns = N / 8;
-    const auto column = [&](int j) { return static_cast<int>(threadIdx.x % 8) + 8 * j; };
-    const float* right = b + column(0) * ldb + 4 * L::half();
-    const float* left = a + L::row() * lda + 4 * L::half();
-    float c[L::kRows][kColumns];
-    begin<L>(c, column, f);
-#pragma unroll L::kAtOnce
-    for (int k = 0; k < K; k += L::kStep) {
-      float4 x[L::kRows];
+    constexpr int kRows = 4 * R, kColumns = N / 8;
+    const int lane = threadIdx.x % 32, row = lane / 8;
+    const auto column = [&](int j) { return lane % 8 + 8 * j; };
+    const float* right = b + column(0) * ldb;
+    const float* left = a + row * lda;
+    float c[kRows][kColumns];
+    begin(c, column, f);
+    constexpr int kAtOnce = kColumns <= 2 ? 8 : 2;  // few columns: the loads of several rounds are under way at once
+#pragma unroll kAtOnce
+    for (int k = 0; k < K; k += 4) {
+      float4 x[kRows];
 #pragma unroll
-      for (int i = 0; i < L::kRows; ++i) x[i] = *reinterpret_cast<const float4*>(left + L::kRowLanes * i * lda + k);
+      for (int i = 0; i < kRows; ++i) x[i] = *reinterpret_cast<const float4*>(left + 4 * i * lda + k);
 #pragma unroll
       for (int j = 0; j < kColumns; ++j) {
         const float4 y = *reinterpret_cast<const float4*>(right + 8 * j * ldb + k);
 #pragma unroll
-        for (int i = 0; i < L::kRows; ++i) {
+        for (int i = 0; i < kRows; ++i) {
           float sum = __fmaf_rn(x[i].x, y.x, c[i][j]);
           sum = __fmaf_rn(x[i].y, y.y, sum);
           sum = __fmaf_rn(x[i].z, y.z, sum);
@@ -183,25 +153,24 @@ struct ScalarEngine {
         }
       }
     }
-    finish<L>(c, column, f);
+    finish(c, column, f);
   }
 
   // b [K, N]: neighbouring lanes take neighbouring vectors of columns.
   template <int R, int K, int N, class F>
   __device__ __forceinline__ static void product_rows(const float* a, int lda, const float* b, int ldb, F f) {
-    using L = Lanes<R, K, N>;
-    constexpr int kVector = vector<N>(), kTiles = N / 8 / kVector;
-    const int first = threadIdx.x % 8 * kVector;
-    const auto column = [&](int j) { return first + 8 * kVector * (j / kVector) + j % kVector; };
-    const float* left = a + L::row() * lda + 4 * L::half();
-    const float* right = b + first + 4 * L::half() * ldb;
-    float c[L::kRows][kTiles * kVector];
-    begin<L>(c, column, f);
+    constexpr int kRows = 4 * R, kVector = vector<N>(), kTiles = N / 8 / kVector;
+    const int lane = threadIdx.x % 32, row = lane / 8;
+    const auto column = [&](int j) { return lane % 8 * kVector + 8 * kVector * (j / kVector) + j % kVector; };
+    const float* left = a + row * lda;
+    const float* right = b + column(0);
+    float c[kRows][kTiles * kVector];
+    begin(c, column, f);
 #pragma unroll 2
-    for (int k = 0; k < K; k += L::kStep) {
-      float x[L::kRows][4];
+    for (int k = 0; k < K; k += 4) {
+      float x[kRows][4];
 #pragma unroll
-      for (int i = 0; i < L::kRows; ++i) load<4>(x[i], left + L::kRowLanes * i * lda + k);
+      for (int i = 0; i < kRows; ++i) load<4>(x[i], left + 4 * i * lda + k);
 #pragma unroll
       for (int q = 0; q < 4; ++q)
 #pragma unroll
@@ -209,12 +178,12 @@ struct ScalarEngine {
           float y[kVector];
           load<kVector>(y, right + (k + q) * ldb + 8 * kVector * j);
 #pragma unroll
-          for (int i = 0; i < L::kRows; ++i)
+          for (int i = 0; i < kRows; ++i)
 #pragma unroll
             for (int v = 0; v < kVector; ++v) c[i][j * kVector + v] = __fmaf_rn(x[i][q], y[v], c[i][j * kVector + v]);
         }
     }
-    finish<L>(c, column, f);
+    finish(c, column, f);
   }
 };
 

@@ -66,7 +66,13 @@ void FusedPpoTrainer::allocate() {
   truncations_ = Buffer<std::int32_t>(device, static_cast<std::size_t>(n));
   advantages_ = Buffer<AdvantageTerms>(
       device, blocks * static_cast<std::size_t>(config_.update_epochs * config_.num_minibatches));
+  returns_ = Buffer<Moments>(device, blocks);
   variance_ = Buffer<VarianceTerms>(device, blocks + 1);
+  if (policy_.normalize_observation) {
+    normalizer_ = std::make_unique<ObservationNormalizer>(device, policy_.obs_dim, policy_.clip_observation);
+    normalizer_->reserve(n * t);
+  }
+  if (config_.normalize_reward) reward_normalizer_ = std::make_unique<RewardNormalizer>(device, n, t, config_.gamma);
   exchange_ = Buffer<unsigned long long>(device, kNormSets * kNormWords + 1);
   phases_ = Buffer<unsigned long long>(device, static_cast<std::size_t>(FusedPhase::count));
 }
@@ -86,6 +92,17 @@ FusedArgs FusedPpoTrainer::arguments() const {
   a.moment1 = adam_->moment1();
   a.moment2 = adam_->moment2();
   a.control = control_.data();
+  if (normalizer_) {
+    const ObservationNormalizer::View view = normalizer_->view();
+    a.observation_mean = view.mean;
+    a.observation_scale = view.scale;
+    a.clip_observation = view.clip;
+  }
+  if (reward_normalizer_) {
+    a.return_state = reward_normalizer_->state();
+    a.return_running = reward_normalizer_->running();
+  }
+  a.returns = returns_.data();
   a.record = record_.data();
   a.reward = reward_.data();
   a.ended = ended_.data();
@@ -145,6 +162,7 @@ std::vector<PhaseShare> FusedPpoTrainer::phases() {
 void FusedPpoTrainer::iteration() {
   fill_async(exec_, exchange_.data(), 0, exchange_.bytes());
   kernel_->launch_grid(exec_, {shape_.blocks, shape_.threads, shape_.shared_bytes, shape_.blocks > 1}, arguments());
+  if (normalizer_) normalizer_->update(exec_, config_.num_envs * config_.num_steps, record_.data(), shape_.record);
   batch_->collect(exec_, episodes_.data(), reward_terms_.data());
   MetricsRing::Source source;
   source.control = control_.data();
@@ -163,9 +181,17 @@ std::unique_ptr<Captured> FusedPpoTrainer::capture_iteration() {
 
 std::vector<Trainer::StateTensor> FusedPpoTrainer::state() {
   std::vector<StateTensor> list = Trainer::state();
+  if (reward_normalizer_) {
+    list.push_back({"reward_normalizer.state", DType::f64, {3}, reward_normalizer_->state()});
+    list.push_back({"reward_normalizer.running", DType::f32, {config_.num_envs}, reward_normalizer_->running()});
+  }
   list.push_back({"env.state", DType::u8, {static_cast<std::int64_t>(batch_->raw_state_bytes())}, batch_->raw_state()});
   list.push_back({"env.observation", DType::f32, {config_.num_envs, policy_.obs_dim}, observation_.data()});
   return list;
+}
+
+void FusedPpoTrainer::loaded() {
+  if (reward_normalizer_) reward_normalizer_->refresh(exec_);
 }
 
 }  // namespace hotloop

@@ -34,6 +34,7 @@ class FusedPpoTrainer : public Trainer {
   void loss(const Exec&, const LossIo<float>&) override {}
   std::unique_ptr<Captured> capture_iteration() override;
   std::vector<StateTensor> state() override;
+  void loaded() override;
 
  private:
   void allocate();
@@ -49,7 +50,9 @@ class FusedPpoTrainer : public Trainer {
   Buffer<std::uint8_t> ended_;
   Buffer<std::int32_t> truncations_;
   Buffer<AdvantageTerms> advantages_;
+  Buffer<Moments> returns_;
   Buffer<VarianceTerms> variance_;
+  std::unique_ptr<RewardNormalizer> reward_normalizer_;
   Buffer<unsigned long long> exchange_;  // of norms, then the barrier
   Buffer<unsigned long long> phases_;
 };

@@ -146,7 +146,7 @@ __device__ void Fused<S>::plan(double squares) {
 }
 
 template <class S>
-__device__ __forceinline__ typename Fused<S>::Moments Fused<S>::fetch_moments() const {
+__device__ __forceinline__ typename Fused<S>::AdamState Fused<S>::fetch_moments() const {
   const int flat = block * S::kSlice + 4 * threadIdx.x;
   if (4 * threadIdx.x >= S::kSlice || flat >= S::kParameters) return {};
   return {*reinterpret_cast<const float4*>(args.moment1 + flat), *reinterpret_cast<const float4*>(args.moment2 + flat),
@@ -154,7 +154,7 @@ __device__ __forceinline__ typename Fused<S>::Moments Fused<S>::fetch_moments() 
 }
 
 template <class S>
-__device__ void Fused<S>::step_parameters(const Moments& first) {
+__device__ void Fused<S>::step_parameters(const AdamState& first) {
   if (shared.apply == 0) return;
   const auto beta1 = static_cast<float>(args.update.adam_beta1), beta2 = static_cast<float>(args.update.adam_beta2);
   const auto eps = static_cast<float>(args.update.adam_eps);
@@ -166,13 +166,13 @@ __device__ void Fused<S>::step_parameters(const Moments& first) {
     v = beta2 * v + (1.0f - beta2) * g * g;
     w -= step_size * m / (sqrtf(v) * correction + eps);
   };
-  Moments now = first;
+  AdamState now = first;
 #pragma unroll 1
   for (int quad = threadIdx.x; 4 * quad < S::kSlice; quad += kThreads) {
     const int flat = block * S::kSlice + 4 * quad;
     if (flat >= S::kParameters) break;  // a multiple of four, as slices are
     const float4 g = *reinterpret_cast<const float4*>(args.gradients + flat);
-    Moments next = now;
+    AdamState next = now;
     if (4 * (quad + kThreads) < S::kSlice && flat + 4 * kThreads < S::kParameters) {
       const int later = flat + 4 * kThreads;
       next = {*reinterpret_cast<const float4*>(args.moment1 + later),
