@@ -4,8 +4,10 @@
 // S has: Env; Actor, Critic (NetShape; the same type where both have equal sizes); kShared: one network with both
 // heads; kActivation; kHead, kHeadDim, kActionDim, kStateStd; nvec(), low(), high(); kParameters, kLogStd (offset in
 // the flat buffer, -1: none); outputs(net), layer_weight(net, l), layer_bias(net, l), head_weight(net, output),
-// head_bias(net, output): offsets in the flat buffer; kEvenOffsets; kNormalizeObservation, kNormalizeReward; kBlocks,
-// kTileBlocks (those that pass rows), kBlockEnvs, kGroups, kRowTiles, kSlice, kMinibatches.
+// head_bias(net, output): offsets in the flat buffer; kEvenOffsets; kNormalizeObservation, kNormalizeReward;
+// kWideBarriers: groups wait for each other too (compute-sanitizer's racecheck loses track of the block's barrier where
+// groups have their own: it reports hazards across __syncthreads); kBlocks, kTileBlocks (those that pass rows),
+// kBlockEnvs, kGroups, kRowTiles, kSlice, kMinibatches.
 #pragma once
 #include "train/distribution.h"
 #include "train/fused/args.h"
@@ -90,7 +92,7 @@ struct Fused {
       kActorBytes + kCriticBytes + S::kGroups * kGroupBytes + round_up(static_cast<int>(sizeof(Shared)), 16);
 
   template <class Net>
-  using Pass = NetPass<Net, S::kActivation, kGroupRows>;
+  using Pass = NetPass<Net, S::kActivation, kGroupRows, S::kWideBarriers>;
 
   const FusedArgs& args;
   Shared& shared;

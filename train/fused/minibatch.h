@@ -102,9 +102,9 @@ __device__ void Fused<S>::tiles(int net, int index) {
       __syncwarp();
       p.template backward<S::kRowTiles>(row);
     }
-    group_barrier(group);
+    group_barrier<S::kWideBarriers>(group);
     p.gradients(group_warp, sums);
-    group_barrier(group);
+    group_barrier<S::kWideBarriers>(group);
   }
   const float mean = 1.0f / static_cast<float>(args.minibatch_rows);
   write_layers<Net, 0>(net, sums, mean);
@@ -188,7 +188,7 @@ __device__ void Fused<S>::write_lane_sums(int net, const float (&lane_sums)[kLan
     const float sum = warp_sum(lane_sums[k]);
     if (lane == 0) shared.group_sums[group][group_warp][k] = sum;
   }
-  group_barrier(group);
+  group_barrier<S::kWideBarriers>(group);
   for (int k = threadIdx.x % kGroupThreads; k < kLaneSums; k += kGroupThreads) {
     const auto& sums = shared.group_sums[group];
     float sum = sums[0][k];

@@ -15,9 +15,10 @@ __device__ __forceinline__ void block_barrier() {
   __syncthreads();
 }
 
-// The threads of one of the two groups wait for each other. Barrier 0 is the block's; the numbers are constants, as
-// tools that look for races do not follow others.
+// The threads of one of the two groups wait for each other, or (kWide) of both. Barrier 0 is the block's.
+template <bool kWide>
 __device__ __forceinline__ void group_barrier(int group) {
+  if constexpr (kWide) return block_barrier();
   __syncwarp();
   if (group == 0)
     asm volatile("bar.sync 1, %0;" ::"n"(kGroupThreads) : "memory");
@@ -26,7 +27,7 @@ __device__ __forceinline__ void group_barrier(int group) {
 }
 
 // kRows: of the group.
-template <class Net, Activation kActivation, int kRows>
+template <class Net, Activation kActivation, int kRows, bool kWideBarriers>
 struct NetPass {
   using T = typename Net::Number;
   using Engine = typename Net::Engine;
@@ -178,7 +179,7 @@ struct NetPass {
     if constexpr (L < kHidden) {
       constexpr int kUnits = Net::pad(L + 1) / 16;
       for (int unit = warp; unit < kUnits; unit += 4) hidden_columns<L, R, 16>(0, 16 * unit);
-      group_barrier(group);
+      group_barrier<kWideBarriers>(group);
       forward_together<R, L + 1>(group, warp);
     }
   }

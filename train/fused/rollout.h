@@ -138,7 +138,9 @@ template <class S>
 __device__ void Fused<S>::rollout_together() {
   using World = RolloutWorld<S>;
   const Pass<Actor> actor = pass<Actor>(0);
-  for (int first = kGroupWorlds * group; first < S::kBlockEnvs; first += kGroupWorlds * S::kGroups) {
+  // as many rounds for both groups: their barriers may be wide
+  for (int round = 0; round < S::kBlockEnvs; round += kGroupWorlds * S::kGroups) {
+    const int first = round + kGroupWorlds * group;
     const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + first + lane % kGroupWorlds;
     const bool here = lane < kGroupWorlds && first + lane < S::kBlockEnvs && w < args.book.num_envs;
     const bool steps = group_warp == 0 && here;
@@ -147,7 +149,7 @@ __device__ void Fused<S>::rollout_together() {
     if (steps) put_input<Actor>(input, world.observation);
     if (group_warp == 1 && here) shared.draws[group][lane] = action_rng(w, 0).first_block();
     for (int t = 0; t < args.num_steps; ++t) {
-      group_barrier(group);
+      group_barrier<S::kWideBarriers>(group);
       PhiloxBlock drawn;
       if (steps) drawn = shared.draws[group][lane];
       actor.template forward_together<kGroupWorlds / 16>(group, group_warp);
@@ -162,7 +164,7 @@ __device__ void Fused<S>::rollout_together() {
       __syncwarp();
     }
     if (steps) world.save();
-    group_barrier(group);
+    group_barrier<S::kWideBarriers>(group);
   }
 }
 
@@ -245,7 +247,7 @@ __device__ void Fused<S>::scale_rewards() {
 // episodes.
 template <class S>
 __device__ void Fused<S>::values() {
-  with_critic([&]<class Net>(const NetPass<Net, S::kActivation, kGroupRows>& critic) {
+  with_critic([&]<class Net>(const NetPass<Net, S::kActivation, kGroupRows, S::kWideBarriers>& critic) {
     const std::int64_t n = args.book.num_envs;
     const int rows = S::kBlockEnvs * (args.num_steps + 1 + args.bootstrap_slots);
     const int row = group_warp * kWarpRows;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 
 #include "train/fused/args.h"
@@ -254,6 +255,7 @@ namespace hotloop {{
   using Critic = {critic};
   static constexpr bool kShared = {shared}, kStateStd = {state_std}, kEvenOffsets = {even};
   static constexpr bool kNormalizeObservation = {normalize_observation}, kNormalizeReward = {normalize_reward};
+  static constexpr bool kWideBarriers = {wide};
   static constexpr Activation kActivation = Activation::{activation};
   static constexpr HeadKind kHead = static_cast<HeadKind>({head});
   static constexpr int kHeadDim = {head_dim}, kActionDim = {action_dim}, kParameters = {parameters};
@@ -275,6 +277,7 @@ extern "C" __global__ void __launch_bounds__({threads}, 1)
 
 }  // namespace
 
+// HOTLOOP_WIDE_BARRIERS: for race checkers, see kernel_base.h.
 SpecialKernelSource fused_source(const TrainConfig& config, const EnvEntry& env, const PolicySpec& policy,
                                  const FusedShape& shape) {
   const Nets n = nets(config, policy);
@@ -295,7 +298,8 @@ SpecialKernelSource fused_source(const TrainConfig& config, const EnvEntry& env,
       fmt::arg("critic", net_type(n.critic, type)), fmt::arg("shared", n.shared),
       fmt::arg("state_std", policy.state_std), fmt::arg("even", even_offsets(policy)),
       fmt::arg("normalize_observation", policy.normalize_observation),
-      fmt::arg("normalize_reward", config.normalize_reward), fmt::arg("activation", config.activation),
+      fmt::arg("normalize_reward", config.normalize_reward),
+      fmt::arg("wide", std::getenv("HOTLOOP_WIDE_BARRIERS") != nullptr), fmt::arg("activation", config.activation),
       fmt::arg("head", static_cast<int>(policy.head)), fmt::arg("head_dim", policy.head_dim()),
       fmt::arg("action_dim", policy.action.dim()), fmt::arg("parameters", policy.num_parameters),
       fmt::arg("log_std", policy.log_std), fmt::arg("blocks", shape.blocks), fmt::arg("tile_blocks", shape.tile_blocks),
