@@ -112,7 +112,13 @@ std::vector<BenchResult> bench_train(const TrainConfig& config, double seconds) 
   const double iteration_us = 1e6 * static_cast<double>(steps) / results[0].value;
   for (const PhaseShare& p : trainer.phases()) {
     const double us = p.share * iteration_us;
-    results.push_back({name + "." + p.name, "us/iteration", us, us, us, 0});
+    const auto add = [&](const std::string& what, const std::string& unit, double value) {
+      if (value > 0) results.push_back({name + "." + p.name + what, unit, value, value, value, 0});
+    };
+    add("", "us/iteration", us);
+    add(".flops", "TFLOP/s", 1e-6 * p.flops / us);
+    add(".bytes", "GB/s", 1e-3 * p.bytes / us);
+    add(".limit", "%", 100 * 1e6 * p.limit_per_second / us);
   }
   return results;
 }

@@ -33,10 +33,13 @@ struct Snapshot {
   std::vector<NamedTensor> tensors;
 };
 
-// A phase of an iteration and its part of the time.
+// A phase of an iteration: its part of the time, what it has to do, and the share of the card's limit that doing it
+// in a second would take, whichever of both is nearer; 0 where that is not known.
 struct PhaseShare {
   std::string name;
   double share;
+  double flops = 0, bytes = 0;
+  double limit_per_second = 0;
 };
 
 class Trainer {

@@ -109,6 +109,11 @@ CudaDeviceInfo cuda_device_info(int index) {
   info.major = prop.major;
   info.minor = prop.minor;
   info.sm_count = prop.multiProcessorCount;
+  int clock_khz = 0, memory_khz = 0;
+  SIM_CHECK_CUDA(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, index));
+  SIM_CHECK_CUDA(cudaDeviceGetAttribute(&memory_khz, cudaDevAttrMemoryClockRate, index));
+  info.clock_hz = 1e3 * clock_khz;
+  info.memory_bytes_per_second = 2e3 * memory_khz * prop.memoryBusWidth / 8;  // both edges of the clock
   info.shared_per_sm = prop.sharedMemPerMultiprocessor;
   info.shared_per_block = prop.sharedMemPerBlockOptin;
   info.shared_reserved = prop.reservedSharedMemPerBlock;

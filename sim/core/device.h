@@ -117,6 +117,7 @@ struct CudaDeviceInfo {
   std::size_t total_bytes = 0, free_bytes = 0;
   int major = 0, minor = 0, sm_count = 0;
   std::size_t shared_per_sm = 0, shared_per_block = 0, shared_reserved = 0;  // bytes; reserved: of each block
+  double clock_hz = 0, memory_bytes_per_second = 0;                          // the highest
   int driver_version = 0, runtime_version = 0;                               // 13000 = 13.0
 };
 // Throws Error where the device does not answer.

@@ -8,6 +8,7 @@
 #include "tests/generic/trainer_run.h"
 #include "tests/train/device_data.h"
 #include "train/fused/trainer.h"
+#include "train/fused/work.h"
 
 namespace hotloop {
 namespace {
@@ -93,6 +94,20 @@ TEST(Fused, CompilesForOlderCards) {
   const PolicySpec policy = make_policy_spec(c, env.spec);
   ASSERT_EQ(why_not_fused(c, env, policy, limits), "");
   EXPECT_GT(SpecialKernel::compile(fused_source(c, env, policy, fused_shape(c, policy, limits)), 80).size(), 1000u);
+}
+
+// CartPole's networks have 4 x 64 + 64 x 64 + 64 x 2 and 4 x 64 + 64 x 64 + 64 multiply-adds.
+TEST(Fused, CountsItsWork) {
+  TrainConfig c = config_for("CartPole-v1", "tanh", {64, 64});
+  c.num_envs = 4096, c.num_steps = 32, c.update_epochs = 4, c.num_minibatches = 4;
+  const FusedLimits limits{132, 232448};
+  const auto tiles = [&] {
+    const PolicySpec policy = make_policy_spec(c, find_environment(c.task).spec);
+    return fused_work(c, policy, fused_shape(c, policy, limits))[static_cast<std::size_t>(FusedPhase::tiles)].flops;
+  };
+  EXPECT_EQ(tiles(), 2.0 * 4 * 131072 * (2 * (4480 + 4416) + (4224 + 4160)));
+  c.shared_network = true;  // one body, heads of 64 x 2 and 64 x 1
+  EXPECT_EQ(tiles(), 2.0 * 4 * 131072 * (2 * (4352 + 192) + (4096 + 192)));
 }
 
 class GpuFused : public ::testing::Test {

@@ -1,10 +1,12 @@
 #include "train/fused/trainer.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "sim/core/error.h"
 #include "sim/core/graph.h"
 #include "train/fused/unpack.h"
+#include "train/fused/work.h"
 #include "train/ppo.h"
 #include "train/ppo_limits.h"
 
@@ -154,8 +156,12 @@ std::vector<PhaseShare> FusedPpoTrainer::phases() {
   double total = 0;
   for (const unsigned long long c : clocks) total += static_cast<double>(c);
   std::vector<PhaseShare> shares;
+  const auto work = fused_work(config_, policy_, shape_);
+  const CardLimits limits = card_limits(exec_.device, config_.precision);
+  const auto part = [](double used, double limit) { return limit > 0 ? used / limit : 0.0; };
   for (std::size_t i = 0; i < clocks.size(); ++i)
-    shares.push_back({kNames[i], total > 0 ? static_cast<double>(clocks[i]) / total : 0.0});
+    shares.push_back({kNames[i], total > 0 ? static_cast<double>(clocks[i]) / total : 0.0, work[i].flops, work[i].bytes,
+                      std::max(part(work[i].flops, limits.flops), part(work[i].bytes, limits.bytes))});
   return shares;
 }
 
