@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "data/crc32c.h"
+#include "data/dataset/async_writer.h"
 #include "data/dataset/describe.h"
 #include "data/dataset/spool.h"
 #include "data/dataset/target.h"
 #include "data/dataset/work_folder.h"
-#include "data/dataset/writer.h"
 #include "data/file.h"
 #include "data/hdf5_handle.h"
 #include "data/staged_path.h"
@@ -224,15 +224,16 @@ void write_from_spool(EpisodeSpool& spool, DatasetFormat format, const DatasetIn
   std::error_code ignored;
   fs::remove_all(staged, ignored);  // of an attempt that was killed
   {
-    const std::unique_ptr<DatasetWriter> writer = make_dataset_writer(format, staged, info);
-    spool.for_each([&](const Episode& episode) {
+    AsyncWriter writer(make_dataset_writer(format, staged, info), staged);
+    std::int64_t episodes = 0;
+    spool.for_each([&](Episode& episode) {
       check_stop();
-      writer->append(episode);
+      writer.append(episode);
       recorder.progress(fmt::format("writing {}: {} of {} episodes", format_name(format),
-                                    count_text(static_cast<double>(episode.id + 1)),
+                                    count_text(static_cast<double>(++episodes)),
                                     count_text(static_cast<double>(spool.episodes()))));
     });
-    writer->finish();
+    writer.finish();
   }
   recorder.clear();
   rename_new(staged, target);
