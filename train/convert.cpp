@@ -31,7 +31,7 @@ DatasetInfo describe(const ConvertOptions& options, const LogInfo& log, const Tr
   info.dataset_id =
       options.dataset_id.empty() ? default_dataset_id(log.task, config.algo + "-" + log.source) : options.dataset_id;
   info.description = fmt::format("{} from the log of a {} of {} with seed {}; converted by hotloop {}.", log.task,
-                                 log.source == "play" ? "play" : "training", config.algo, log.seed, version());
+                                 log.source == kPlaySource ? "play" : "training", config.algo, log.seed, version());
   return info;
 }
 
