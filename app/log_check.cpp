@@ -14,16 +14,18 @@ namespace {
 
 constexpr const char* kInside = "read-log-inside";
 
-// Everything once, an iteration at a time.
-void read_all(const LogReader& log) {
+// Something of every chunk, an iteration at a time: the library stumbles over where chunks lie and how they are
+// compressed, not over values.
+void read_chunks(const LogReader& log) {
   const std::int64_t steps = log.info().num_steps, worlds = log.num_worlds();
   std::vector<std::byte> leaf, state(log.state_bytes());
   std::vector<float> last(static_cast<std::size_t>(worlds * log.obs_dim()));
   for (std::size_t i = 0; i < log.iterations().size(); ++i) {
     const auto iteration = static_cast<std::int64_t>(i);
     for (const LogKey& key : log.keys()) {
-      leaf.resize(key.bytes() * static_cast<std::size_t>(steps * worlds));
-      log.read(key.name, iteration * steps, steps, 0, worlds, leaf.data());
+      leaf.resize(key.bytes() * static_cast<std::size_t>(steps));
+      for (std::int64_t world = 0; world < worlds; world += log.chunk_worlds(key.name))
+        log.read(key.name, iteration * steps, steps, world, 1, leaf.data());
     }
     log.read_last_observation(iteration, 0, worlds, last.data());
     log.read_finals(iteration);
@@ -34,7 +36,7 @@ void read_all(const LogReader& log) {
 int inside(const std::string& path) {
   limit_memory();
   try {
-    read_all(LogReader(path));
+    read_chunks(LogReader(path));
   } catch (const std::bad_alloc&) {
     throw Error(shown(path) + ": asks for more memory than a log needs");
   }

@@ -11,7 +11,7 @@ struct Flag {
   std::optional<std::string> LogFlags::*text;
 };
 constexpr Flag kFlags[] = {
-    {"--log-trajectories", "FILE.h5", "log the rollouts to an HDF5 file", &LogFlags::path},
+    {"--log-trajectories", "FILE.h5", "log what the worlds do to an HDF5 file", &LogFlags::path},
     {"--log-keys", "A,B", "leaves to log; all; state: of the worlds, for replay (default: what datasets need)",
      &LogFlags::keys},
     {"--log-envs", "N|A-B|A,B,C", "worlds to log: the first N, a range, a list (default all)", &LogFlags::envs},

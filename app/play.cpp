@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "app/cli.h"
+#include "app/log_flags.h"
 #include "sim/core/error.h"
 #include "sim/core/value.h"
 #include "train/commands.h"
@@ -15,6 +16,7 @@ constexpr std::int64_t kMaxEpisodes = 10'000'000;  // return and length of each 
 struct PlayArguments {
   PlayOptions options;
   std::string episodes = "100", seed, checkpoint;
+  LogFlags log;
 };
 
 int play(PlayArguments& arguments) {
@@ -26,6 +28,7 @@ int play(PlayArguments& arguments) {
     options.checkpoint = arguments.checkpoint == "best" ? CheckpointChoice::best : CheckpointChoice::latest;
   }
   if (options.target.empty()) throw Error("play: name a run folder or a checkpoint file");
+  options.log = parse_log_flags(arguments.log);
   return play_command(options);
 }
 
@@ -46,6 +49,7 @@ void add_play(Cli& cli) {
       ->add_option("--checkpoint", arguments->checkpoint, "of a run folder: best or latest (default best, else latest)")
       ->type_name("C");
   command->add_flag("--stochastic", options.stochastic, "sample actions instead of taking the likeliest");
+  add_log_flags(*command, arguments->log);
   command->add_flag("--json", options.json, "print one JSON object");
   command->callback([&cli, arguments] { cli.action = [arguments] { return play(*arguments); }; });
 }

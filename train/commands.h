@@ -29,6 +29,7 @@ struct PlayOptions {
   std::string device = "auto";
   bool stochastic = false;
   CheckpointChoice checkpoint = CheckpointChoice::best_or_latest;  // of a run folder
+  LogOptions log;                                                  // of trajectories
 };
 int play_command(const PlayOptions& options);
 

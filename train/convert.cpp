@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "data/dataset/async_writer.h"
 #include "data/dataset/log_episodes.h"
 #include "data/dataset/target.h"
 #include "data/dataset/work_folder.h"
-#include "data/dataset/writer.h"
 #include "data/file.h"
 #include "data/hdf5_handle.h"
 #include "data/staged_path.h"
@@ -31,7 +31,7 @@ DatasetInfo describe(const ConvertOptions& options, const LogInfo& log, const Tr
   info.dataset_id =
       options.dataset_id.empty() ? default_dataset_id(log.task, config.algo + "-" + log.source) : options.dataset_id;
   info.description = fmt::format("{} from the log of a {} of {} with seed {}; converted by hotloop {}.", log.task,
-                                 log.source == "play" ? "play" : "training", config.algo, log.seed, version());
+                                 log.source == kPlaySource ? "play" : "training", config.algo, log.seed, version());
   return info;
 }
 
@@ -74,18 +74,18 @@ class ConvertFolder {
 // Returns the steps written.
 std::int64_t write_dataset(const ConvertOptions& options, const LogReader& log, const LoggedEpisodes& episodes,
                            const DatasetInfo& info, const fs::path& path, ProgressLine& line) {
-  const std::unique_ptr<DatasetWriter> writer = make_dataset_writer(dataset_format(options.format), path, info);
+  AsyncWriter writer(make_dataset_writer(dataset_format(options.format), path, info), path);
   const auto start = ProgressLine::Clock::now();
   const auto total = static_cast<std::int64_t>(episodes.whole.size());
-  std::int64_t steps = 0;
-  read_episodes(log, info.env.action, episodes, [&](const Episode& episode) {
+  std::int64_t steps = 0, read = 0;
+  read_episodes(log, info.env.action, episodes, [&](Episode& episode) {
     check_stop();
-    writer->append(episode);
     steps += episode.length;
+    writer.append(episode);
     const std::chrono::duration<double> seconds = ProgressLine::Clock::now() - start;
-    if (!options.quiet) line.update(episodes_text(episode.id + 1, total, seconds.count()));
+    if (!options.quiet) line.update(episodes_text(++read, total, seconds.count()));
   });
-  writer->finish();
+  writer.finish();
   return steps;
 }
 

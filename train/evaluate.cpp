@@ -42,10 +42,16 @@ void Evaluator::play_round(std::int64_t round, EvaluationResult& result,
   key.stream += kEvaluationStreams;
   std::vector<std::int32_t> length(static_cast<std::size_t>(config.num_envs));
   std::vector<float> returns(length.size());
-  for (int t = 0; t < max_episode_steps_; ++t) {
-    key.t = t;
+  const auto step = [&] {
+    if (log_) log_->before_step(observation);
     net_.act(exec_, config.num_envs, observation, mask, !stochastic_, key, buffers_.action.data());
     batch->step(exec_, buffers_.io());
+    if (log_) log_->after_step(buffers_.io());
+    ++key.t;
+  };
+  if (log_) log_->start(exec_, *batch, config.seed);
+  for (int t = 0; t < max_episode_steps_; ++t) {
+    step();
     if ((t + 1) % kCheckEvery != 0 && t + 1 < max_episode_steps_) continue;
     copy_async(exec_, length.data(), {}, batch->first_length(), exec_.device, length.size() * sizeof(std::int32_t));
     synchronize(exec_);
@@ -62,6 +68,7 @@ void Evaluator::play_round(std::int64_t round, EvaluationResult& result,
   copy_async(exec_, terms.data(), {}, batch->first_terms(), exec_.device, terms.size() * sizeof(float));
   synchronize(exec_);
   for (std::size_t i = 0; i < terms.size(); ++i) result.reward_terms[i % num_terms] += terms[i];
+  while (log_ && !log_->is_whole()) step();
 }
 
 EvaluationResult Evaluator::run(const std::function<void(std::int64_t)>& progress) {

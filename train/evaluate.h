@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/core/registry.h"
+#include "train/play_log.h"
 #include "train/policy_net.h"
 
 namespace hotloop {
@@ -27,6 +28,10 @@ class Evaluator {
             std::int64_t episodes, std::uint64_t seed, int max_episode_steps, bool stochastic);
 
   PolicyNet& net() { return net_; }
+  // Episodes of a round.
+  std::int64_t worlds() const { return worlds_; }
+  // Logs the steps of the only round; must live as long.
+  void set_log(PlayLog* log) { log_ = log; }
   // Plays the episodes anew, always from the same start states. Waits for the device. Calls `progress` from time to
   // time with the number of episodes that have ended.
   EvaluationResult run(const std::function<void(std::int64_t)>& progress = {});
@@ -43,6 +48,7 @@ class Evaluator {
   bool stochastic_;
   PolicyNet net_;
   StepBuffers buffers_;
+  PlayLog* log_ = nullptr;
 };
 
 }  // namespace hotloop

@@ -30,7 +30,9 @@ void select_keys(const std::string& text, const Arena& arena, LogSelection& sele
     if (leaf.name != "final_observation") known.push_back(leaf.name);
   std::set<std::string> chosen;
   for (const std::string& word : split(text)) {
-    if (std::find(known.begin(), known.end(), word) == known.end())
+    const bool is_known = std::find(known.begin(), known.end(), word) != known.end();
+    if (!is_known && text == kDefaultKeys) continue;  // a play has no values to log
+    if (!is_known)
       throw Error("--log-keys: no key " + shown(word) + suggestion(word, known) + "; the keys are all, state" + [&] {
         std::string names;
         for (std::size_t i = 2; i < known.size(); ++i) names += ", " + known[i];

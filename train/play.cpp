@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "data/file.h"
 #include "sim/core/error.h"
@@ -10,6 +11,7 @@
 #include "train/checkpoint.h"
 #include "train/commands.h"
 #include "train/evaluate.h"
+#include "train/play_log.h"
 #include "train/progress.h"
 #include "train/run_dir.h"
 
@@ -46,7 +48,15 @@ int play_command(const PlayOptions& options) {
   Evaluator evaluator(env, info.config.env, policy, exec, options.episodes, seed,
                       static_cast<int>(info.config.max_episode_steps), options.stochastic);
   load_policy(file, exec, evaluator.net());
+  std::optional<PlayLog> log;
+  if (!options.log.path.empty()) {
+    if (options.episodes > evaluator.worlds())
+      throw Error(fmt::format("--episodes {}: with --log-trajectories at most {}, a round", options.episodes,
+                              evaluator.worlds()));
+    evaluator.set_log(&log.emplace(info.config, policy, options.log));
+  }
   const EvaluationResult r = play(evaluator, options);
+  if (log) ProgressLine().message(log->close());
   const std::vector<std::string>& terms = env.spec.reward_terms;
   if (options.json) {
     nlohmann::ordered_json out = {{"task", info.config.task},

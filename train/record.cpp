@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "data/crc32c.h"
+#include "data/dataset/async_writer.h"
 #include "data/dataset/describe.h"
 #include "data/dataset/spool.h"
 #include "data/dataset/target.h"
 #include "data/dataset/work_folder.h"
-#include "data/dataset/writer.h"
 #include "data/file.h"
 #include "data/hdf5_handle.h"
 #include "data/staged_path.h"
@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using Clock = ProgressLine::Clock;
 
-constexpr std::int64_t kMaxNonFinite = 1000;   // more, and not a whole episode: the task is broken
+constexpr std::int64_t kMaxNonFinite = 1000;   // more without a whole episode between them: the task is broken
 constexpr std::int64_t kMostRounds = 1 << 30;  // as many as a recording may have episodes
 constexpr auto kFlushInterval = std::chrono::seconds(2);
 
@@ -167,8 +167,9 @@ class Recorder {
     EpisodePlayer::Round round =
         player.play(seed, worlds_, [&](std::int64_t ended) { show(spool, std::max<std::int64_t>(0, ended - first)); });
     non_finite_ += round.non_finite;
-    if (non_finite_ > kMaxNonFinite && spool.episodes() == 0 && round.episodes.empty())
-      throw Error(fmt::format("record: all of {} episodes of {} turned non-finite", non_finite_, actor_.spec.name));
+    in_a_row_ = round.episodes.empty() ? in_a_row_ + round.non_finite : 0;
+    if (in_a_row_ > kMaxNonFinite)
+      throw Error(fmt::format("record: {} episodes of {} in a row turned non-finite", in_a_row_, actor_.spec.name));
     for (Episode& episode : round.episodes) {
       if (episode.world < first || complete(spool)) continue;
       episode.id = spool.episodes();
@@ -192,7 +193,7 @@ class Recorder {
   std::int64_t worlds_;
   ProgressLine line_;
   Clock::time_point start_ = Clock::now();
-  std::int64_t non_finite_ = 0;
+  std::int64_t non_finite_ = 0, in_a_row_ = 0;
 };
 
 // Taken up where it stopped, or new.
@@ -224,15 +225,16 @@ void write_from_spool(EpisodeSpool& spool, DatasetFormat format, const DatasetIn
   std::error_code ignored;
   fs::remove_all(staged, ignored);  // of an attempt that was killed
   {
-    const std::unique_ptr<DatasetWriter> writer = make_dataset_writer(format, staged, info);
-    spool.for_each([&](const Episode& episode) {
+    AsyncWriter writer(make_dataset_writer(format, staged, info), staged);
+    std::int64_t episodes = 0;
+    spool.for_each([&](Episode& episode) {
       check_stop();
-      writer->append(episode);
+      writer.append(episode);
       recorder.progress(fmt::format("writing {}: {} of {} episodes", format_name(format),
-                                    count_text(static_cast<double>(episode.id + 1)),
+                                    count_text(static_cast<double>(++episodes)),
                                     count_text(static_cast<double>(spool.episodes()))));
     });
-    writer->finish();
+    writer.finish();
   }
   recorder.clear();
   rename_new(staged, target);
@@ -272,8 +274,10 @@ int record_command(const RecordOptions& options) {
     recorder.fill(spool);
     write_from_spool(spool, format, info, target, recorder);
   } catch (const Error& e) {
+    const bool kept = spool.episodes() > 0;
+    if (!kept) spool.remove();
     throw Error(told_of_target(e.what(), folder) +
-                "; what was recorded is kept: go on by the same command with --resume");
+                (kept ? "; what was recorded is kept: go on by the same command with --resume" : ""));
   } catch (const Stopped& stopped) {
     recorder.clear();
     return stop(spool, stopped);

@@ -95,6 +95,7 @@ Replay::Replay(const LogReader& log, const std::string& name, Device device)
   batch.seed = static_cast<std::uint64_t>(config_.seed);
   batch.device = device;
   batch.max_episode_steps = static_cast<int>(config_.max_episode_steps);
+  batch.evaluation = log.info().source == kPlaySource;
   batch.random_episode_start = config_.random_episode_start;
   batch.options = config_.env;
   batch_ = env_.make(batch);
@@ -233,7 +234,8 @@ void Replay::run() {
     finals_ = log_.read_finals(i);
     next_final_ = 0;
     for (std::int64_t t = 0; t < config_.num_steps; ++t) step(i, t);
-    batch_->collect(exec_, episodes_.data());  // as a training does: it clears sums that are part of the state
+    // as a training does: it clears sums that are part of the state
+    if (log_.info().source != kPlaySource) batch_->collect(exec_, episodes_.data());
     synchronize(exec_);
   }
 }

@@ -45,7 +45,7 @@ LogInfo describe_run(const TrainConfig& config, const Batch& batch) {
   info.config = to_toml(config);
   info.hotloop_version = version();
   info.device = batch.device().str();
-  info.source = "train";
+  info.source = kTrainSource;
   info.observation_space = space_json(batch.spec().observation);
   info.action_space = space_json(batch.spec().action);
   info.seed = config.seed;

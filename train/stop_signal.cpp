@@ -46,10 +46,10 @@ void listen_for_stop() {
   handle(keep);
 }
 
-int received_stop() { return received; }
+int stop_status() { return received != 0 ? kShellStatus + received : 0; }
 
 void check_stop() {
-  if (received != 0) throw Stopped{kShellStatus + received};
+  if (const int status = stop_status(); status != 0) throw Stopped{status};
 }
 
 }  // namespace hotloop

@@ -50,7 +50,7 @@ class TrainRun {
   void open_log(const TrainOptions& options);
   void check_log();
   void close_log();
-  bool stopping() const { return received_stop() != 0 || !log_failure_.empty(); }
+  bool stopping() const { return stop_status() != 0 || !log_failure_.empty(); }
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
   TrainConfig config_;
@@ -325,15 +325,15 @@ int TrainRun::run() {
                                      : fmt::format("; stopped and saved, go on with: {} train --resume {}",
                                                    program_name(), shell_quoted(folder))));
   }
-  if (received_stop() != 0 && counters_.iteration < total_iterations_) {
-    if (!quiet_)
-      progress_.message(
-          fmt::format("stopped and saved; go on with: {} train --resume {}", program_name(), shell_quoted(folder)));
-  } else if (!quiet_) {
+  // one that came after the last iteration has stopped nothing
+  const bool stopped = stop_status() != 0 && counters_.iteration < total_iterations_;
+  if (stopped && !quiet_)
+    progress_.message(
+        fmt::format("stopped and saved; go on with: {} train --resume {}", program_name(), shell_quoted(folder)));
+  else if (!quiet_)
     progress_.message(fmt::format("done in {}; play it with: {} play {}", duration_text(elapsed()), program_name(),
                                   shell_quoted(folder)));
-  }
-  return 0;
+  return stopped ? stop_status() : 0;
 }
 
 // The newest checkpoint of a run folder: `latest`, or where that was lost the newest numbered one.

@@ -42,7 +42,7 @@ class D4rlWriter : public DatasetWriter {
   void finish() override {
     const Hdf5Quiet quiet;
     for (RowDataset* set : {&observations_, &next_observations_, &actions_, &rewards_, &terminals_, &timeouts_})
-      set->flush();
+      set->finish();
     flush_hdf5(file_, path_);
   }
 

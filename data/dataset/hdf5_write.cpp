@@ -1,13 +1,14 @@
 #include "data/dataset/hdf5_write.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "data/staged_path.h"
 
 namespace hotloop {
 namespace {
 
-constexpr std::size_t kPieceBytes = 512 * 1024;  // a chunk: below HDF5's chunk cache of 1 MiB
+constexpr std::size_t kChunkBytes = 512 * 1024;  // below the chunk cache of HDF5's readers, 1 MiB
 // What HDF5 writes in small pieces lies together: between the data of episodes it would cost a disk access a piece.
 constexpr hsize_t kSmallPiecesBytes = hsize_t{1} << 20;
 
@@ -51,10 +52,12 @@ void write_dataset(hid_t group, const std::string& name, hid_t type, const std::
 RowDataset::RowDataset(hid_t group, const std::string& name, Hdf5Handle type, std::vector<hsize_t> row_dims)
     : name_(name), type_(std::move(type)), dims_(std::move(row_dims)), row_bytes_(H5Tget_size(type_.get())) {
   for (const hsize_t n : dims_) row_bytes_ *= n;
+  chunk_rows_ = std::max<std::size_t>(1, kChunkBytes / row_bytes_);
+  chunk_.resize(chunk_rows_ * row_bytes_);
   dims_.insert(dims_.begin(), 0);
   std::vector<hsize_t> most = dims_, chunk = dims_;
   most[0] = H5S_UNLIMITED;
-  chunk[0] = std::max<hsize_t>(1, kPieceBytes / row_bytes_);
+  chunk[0] = chunk_rows_;
   const int rank = static_cast<int>(dims_.size());
   const Hdf5Handle space(H5Screate_simple(rank, dims_.data(), most.data()), cannot_write(name));
   const Hdf5Handle layout = dataset_properties();
@@ -65,24 +68,29 @@ RowDataset::RowDataset(hid_t group, const std::string& name, Hdf5Handle type, st
 
 void RowDataset::append(const void* data, std::size_t rows) {
   const char* bytes = static_cast<const char*>(data);
-  pending_.insert(pending_.end(), bytes, bytes + rows * row_bytes_);
-  if (pending_.size() >= kPieceBytes) flush();
+  for (std::size_t left = rows * row_bytes_; left > 0;) {
+    const std::size_t count = std::min(left, chunk_.size() - pending_);
+    std::memcpy(chunk_.data() + pending_, bytes, count);
+    bytes += count, left -= count, pending_ += count;
+    if (pending_ == chunk_.size()) write_chunk();
+  }
 }
 
-void RowDataset::flush() {
-  if (pending_.empty()) return;
-  std::vector<hsize_t> start(dims_.size(), 0), count = dims_;
+void RowDataset::finish() {
+  if (pending_ == 0) return;
+  std::fill(chunk_.begin() + static_cast<std::ptrdiff_t>(pending_), chunk_.end(), 0);
+  write_chunk();
+}
+
+// Past HDF5's own cache of chunks, which would copy them and read each that is written in parts.
+void RowDataset::write_chunk() {
+  std::vector<hsize_t> start(dims_.size(), 0);
   start[0] = dims_[0];
-  count[0] = pending_.size() / row_bytes_;
-  dims_[0] += count[0];
+  dims_[0] += pending_ / row_bytes_;
+  pending_ = 0;
   hdf5_check(H5Dset_extent(set_.get(), dims_.data()), cannot_write(name_));
-  const Hdf5Handle file_space(H5Dget_space(set_.get()), cannot_write(name_));
-  hdf5_check(H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
+  hdf5_check(H5Dwrite_chunk(set_.get(), H5P_DEFAULT, 0, start.data(), chunk_.size(), chunk_.data()),
              cannot_write(name_));
-  const Hdf5Handle space(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), cannot_write(name_));
-  hdf5_check(H5Dwrite(set_.get(), type_.get(), space.get(), file_space.get(), H5P_DEFAULT, pending_.data()),
-             cannot_write(name_));
-  pending_.clear();
 }
 
 }  // namespace hotloop

@@ -30,16 +30,20 @@ class RowDataset {
  public:
   // row_dims: of one row; empty for a number a row.
   RowDataset(hid_t group, const std::string& name, Hdf5Handle type, std::vector<hsize_t> row_dims);
-  // `rows` rows of the dataset's own type. They are gathered and written in large pieces.
+  // `rows` rows of the dataset's own type. They are written by whole chunks.
   void append(const void* data, std::size_t rows);
-  void flush();
+  // The last rows; nothing may follow.
+  void finish();
 
  private:
+  void write_chunk();
+
   std::string name_;
   Hdf5Handle type_, set_;
   std::vector<hsize_t> dims_;  // dims_[0]: rows written
-  std::size_t row_bytes_;
-  std::vector<char> pending_;
+  std::size_t row_bytes_, chunk_rows_;
+  std::vector<char> chunk_;  // the next
+  std::size_t pending_ = 0;  // bytes of it
 };
 
 }  // namespace hotloop

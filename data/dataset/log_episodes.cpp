@@ -134,7 +134,7 @@ LoggedEpisodes find_episodes(const LogReader& log, bool starts_whole) {
 }
 
 void read_episodes(const LogReader& log, const ActionSpace& action, const LoggedEpisodes& episodes,
-                   const std::function<void(const Episode&)>& take) {
+                   const std::function<void(Episode&)>& take) {
   Window window(log, action);
   std::int64_t longest = 1;
   for (const LoggedEpisode& e : episodes.whole) longest = std::max(longest, e.length);
@@ -146,6 +146,7 @@ void read_episodes(const LogReader& log, const ActionSpace& action, const Logged
   const std::int64_t rows_at_once = std::max(longest, kWindowBytes / (at_once * window.row_bytes()));
   Finals finals;
   Episode episode;
+  std::int64_t id = 0;
   for (const LoggedEpisode& e : episodes.whole) {
     if (!window.holds(e)) {
       // several columns go with all their rows; of a single one a piece from this episode on
@@ -162,8 +163,8 @@ void read_episodes(const LogReader& log, const ActionSpace& action, const Logged
                   std::to_string(e.row + e.length - 1) + " of column " + std::to_string(e.column));
     window.copy(e, last->second, episode);
     episode.world = log.env_index()[static_cast<std::size_t>(e.column)];
+    episode.id = id++;
     take(episode);
-    ++episode.id;
   }
 }
 

@@ -30,8 +30,9 @@ struct LoggedEpisodes {
 // Reads the flags of ends only. `starts_whole`: the first row of the log begins an episode in every world.
 LoggedEpisodes find_episodes(const LogReader& log, bool starts_whole);
 
-// Reads those episodes, numbered from 0 on. Memory: about 320 MB, whatever the log's size.
+// Reads those episodes, numbered from 0 on; `take` may take their content. Memory: about 320 MB, whatever the log's
+// size.
 void read_episodes(const LogReader& log, const ActionSpace& action, const LoggedEpisodes& episodes,
-                   const std::function<void(const Episode&)>& take);
+                   const std::function<void(Episode&)>& take);
 
 }  // namespace hotloop

@@ -74,8 +74,8 @@ class RobomimicWriter : public DatasetWriter {
       std::memcpy(name, text.data(), text.size());
       (i % kValidEvery == kValidEvery - 1 ? valid : train).append(name, 1);
     }
-    train.flush();
-    valid.flush();
+    train.finish();
+    valid.finish();
   }
 
   Hdf5Quiet quiet_;

@@ -163,14 +163,15 @@ void EpisodeSpool::flush() {
   index_.flush();
 }
 
-void EpisodeSpool::for_each(const std::function<void(const Episode&)>& take) {
+void EpisodeSpool::for_each(const std::function<void(Episode&)>& take) {
   flush();
   BackReader index(folder_ / kIndex), observation(observation_.path()), action(action_.path()), reward(reward_.path()),
       terminated(terminated_.path()), truncated(truncated_.path());
   Episode episode;
   std::vector<Record> record;
-  for (episode.id = 0; episode.id < episodes_; ++episode.id) {
+  for (std::int64_t id = 0; id < episodes_; ++id) {
     index.read(record, 1);
+    episode.id = id;
     episode.length = record[0].length;
     episode.seed = record[0].seed;
     episode.world = record[0].world;

@@ -37,8 +37,8 @@ class EpisodeSpool {
   std::int64_t last_world() const { return last_world_; }
   const std::filesystem::path& folder() const { return folder_; }
 
-  // Flushes, then reads every episode back in order.
-  void for_each(const std::function<void(const Episode&)>& take);
+  // Flushes, then reads every episode back in order. `take` may take its content.
+  void for_each(const std::function<void(Episode&)>& take);
   // Removes the folder.
   void remove();
 

@@ -91,8 +91,15 @@ LogFile::Set LogFile::open(const std::string& name, bool chunked) const {
   set.dims = hdf5_dims(set.set.get(), set.where);
   if (set.dims.empty()) throw Error(set.where + " is one value");
   check_storage(set, chunked);
+  const Hdf5Handle layout(H5Dget_create_plist(set.set.get()), set.where);
+  if (chunked && H5Pget_nfilters(layout.get()) == 0) {
+    // what is not compressed is read where it is wanted: HDF5 would first read, and copy, each chunk whole
+    const Hdf5Handle access(H5Pcreate(H5P_DATASET_ACCESS), set.where);
+    hdf5_check(H5Pset_chunk_cache(access.get(), 1, 0, 1), set.where);
+    set.set = Hdf5Handle();
+    set.set = Hdf5Handle(H5Dopen2(file_.get(), name.c_str(), access.get()), set.where);
+  }
   if (chunked && set.dims.size() > 1) {
-    const Hdf5Handle layout(H5Dget_create_plist(set.set.get()), set.where);
     std::vector<hsize_t> chunk(set.dims.size());
     hdf5_check(H5Pget_chunk(layout.get(), static_cast<int>(chunk.size()), chunk.data()), set.where);
     set.chunk_width = static_cast<std::int64_t>(chunk[1]);

@@ -1,5 +1,6 @@
 // One segment of a log, opened to be read. LogReader is its user; iterations and rows are counted in this file.
 #pragma once
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ class LogFile {
   std::int64_t obs_dim() const { return obs_dim_; }
   std::size_t state_bytes() const { return state_bytes_; }
   std::int64_t world_group() const { return world_group_; }
+  std::int64_t chunk_worlds(std::size_t key) const { return std::max<std::int64_t>(1, sets_[key].chunk_width); }
   // Leaves out the iterations from `index` of the run on.
   void cut(std::int64_t index);
 

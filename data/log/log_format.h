@@ -46,6 +46,7 @@ namespace hotloop {
 
 inline constexpr const char* kLogFormat = "hotloop-trajectories";
 inline constexpr std::int64_t kLogFormatVersion = 1;
+inline constexpr const char *kTrainSource = "train", *kPlaySource = "play";
 
 struct LogInfo {
   std::string task, config, hotloop_version, device, source;

@@ -83,6 +83,13 @@ std::int64_t LogReader::obs_dim() const { return files_[0]->obs_dim(); }
 std::size_t LogReader::state_bytes() const { return files_[0]->state_bytes(); }
 std::int64_t LogReader::world_group() const { return files_[0]->world_group(); }
 
+std::int64_t LogReader::chunk_worlds(const std::string& name) const {
+  const auto index = static_cast<std::size_t>(&key(name) - keys().data());
+  std::int64_t least = num_worlds();
+  for (const auto& file : files_) least = std::min(least, file->chunk_worlds(index));
+  return least;
+}
+
 bool LogReader::contains(const std::string& name) const {
   return std::any_of(keys().begin(), keys().end(), [&](const LogKey& k) { return k.name == name; });
 }

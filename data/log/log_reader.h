@@ -45,6 +45,8 @@ class LogReader {
   std::size_t state_bytes() const;  // 0: no states
   // Worlds of a chunk: reading this many columns at a time (from a multiple of it) reads nothing twice.
   std::int64_t world_group() const;
+  // Of the key's own chunks, the least of all segments.
+  std::int64_t chunk_worlds(const std::string& key) const;
   // Whole iterations in their order. Rows are num_steps each: row r is of iteration r / num_steps. Iterations that a
   // resumed training logged again are there once, as the later segment has them.
   const std::vector<LoggedIteration>& iterations() const { return iterations_; }
