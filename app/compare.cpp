@@ -46,7 +46,7 @@ void add_compare(Cli& cli) {
   CLI::App* command = add_command(cli, "compare", "Compare groups of runs: statistics over seeds and tasks, curves");
   auto arguments = std::make_shared<CompareArguments>();
   CompareOptions& options = arguments->options;
-  command->add_option("RUN|NAME=RUN,RUN,...", options.targets, "run folders, and named groups of them");
+  command->add_option("RUN|GROUP", options.targets, "run folders, and groups of them as NAME=RUN,RUN,...");
   command->add_option("--metric", options.rule.metric, "column of metrics.csv (default eval/episodic_return)")
       ->type_name("NAME");
   command
@@ -56,8 +56,7 @@ void add_compare(Cli& cli) {
   command->add_option("--until", arguments->until, "leave out what came after this step")->type_name("STEP");
   command->add_option("--reference", options.references, "scores that count as 0 and 1; may be given for each task")
       ->type_name("TASK=LOW,HIGH")
-      ->expected(1)
-      ->take_all();
+      ->allow_extra_args(false);
   command->add_option("--resamples", arguments->resamples, "of the bootstrap (default 10000)")->type_name("N");
   command->add_option("--seed", arguments->seed, "of the bootstrap (default 1)")->type_name("S");
   command->add_option("--plot", options.plot, "draw learning curves, with intervals over the runs")

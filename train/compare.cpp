@@ -285,7 +285,8 @@ int compare_command(const CompareOptions& options) {
   const int digits = results.ranges.empty() ? 2 : 3;
   std::string text = head_text(comparison, results, options) + groups_text(comparison, results, digits);
   if (comparison.groups.size() > 1) text += "\n" + pairs_text(comparison, results);
-  write_output(text + "\n" + profile_text(comparison, results, digits));
+  if (results.thresholds.front() < results.thresholds.back()) text += "\n" + profile_text(comparison, results, digits);
+  write_output(text);
   return 0;
 }
 

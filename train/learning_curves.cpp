@@ -114,8 +114,7 @@ std::string draw_learning_curves(const Comparison& comparison, const ScoreRule& 
     names.push_back(fewest == most ? fmt::format("{} ({})", group.name, most)
                                    : fmt::format("{} ({} to {})", group.name, fewest, most));
   }
-  return plot_svg(panels, names,
-                  "Interquartile mean over the runs (their number in brackets), 95 % bootstrap intervals");
+  return plot_svg(panels, names, "Interquartile mean over the runs (number in brackets), 95 % bootstrap interval");
 }
 
 }  // namespace hotloop

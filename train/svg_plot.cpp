@@ -70,10 +70,11 @@ class Panel {
     x_ticks_ = ticks(x.low, x.high, 6);
     y_ticks_ = ticks(y.low, y.high, 6);
     x_low_ = x.low < x.high ? std::min(x.low, x_ticks_.front()) : x_ticks_.front();
-    if (x.low < x.high && x.low > 0.15 * x.high) x_low_ = x.low;  // far from 0: no empty part
+    if (x.low < x.high && x.low > 0.5 * x.high) x_low_ = x.low;  // far from 0: no empty part
     x_high_ = x.low < x.high ? x.high : x_ticks_.back();
-    y_low_ = y_ticks_.front();
-    y_high_ = y_ticks_.back();
+    const double room = 0.02 * (y_ticks_.back() - y_ticks_.front());  // for lines along the edge
+    y_low_ = y_ticks_.front() - room;
+    y_high_ = y_ticks_.back() + room;
   }
 
   std::string draw() const {
