@@ -163,14 +163,17 @@ class Translation {
   std::vector<std::unique_ptr<std::vector<double>>> storage_;
 };
 
-}  // namespace
-
 bool is_checkpoint(const Safetensors& file) {
   const auto format = file.metadata().find("format");
   return format != file.metadata().end() && format->second == "hotloop-checkpoint";
 }
 
-Safetensors read_policy(const std::filesystem::path& path, const ForeignOptions& options) {
+}  // namespace
+
+Safetensors read_policy(const std::filesystem::path& argument, CheckpointChoice choice, const ForeignOptions& options) {
+  const std::filesystem::path path = resolve_checkpoint(argument, choice);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(argument, ignored)) return read_checkpoint(path);  // runs hold nothing else
   const Safetensors file = Safetensors::read(path, {.require_checksum = false});
   if (is_checkpoint(file)) return read_checkpoint(path);
   const Program* program = program_of(file);

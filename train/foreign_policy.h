@@ -14,6 +14,7 @@
 #include <string>
 
 #include "data/safetensors.h"
+#include "train/run_dir.h"
 
 namespace hotloop {
 
@@ -22,11 +23,9 @@ struct ForeignOptions {
   std::string activation = "tanh";  // of the hidden layers
 };
 
-bool is_checkpoint(const Safetensors& file);
-
-// A checkpoint of hotloop, read and checked as read_checkpoint() does; or of a policy of CleanRL or Stable-Baselines3
-// the checkpoint that hotloop would have written of it. Error naming the file and what is missing, superfluous or of
-// another shape.
-Safetensors read_policy(const std::filesystem::path& path, const ForeignOptions& options);
+// What RUN|CHECKPOINT means, read: a checkpoint of hotloop, checked as read_checkpoint() does; or, of a file that holds
+// a policy of CleanRL or Stable-Baselines3, the checkpoint that hotloop would have written of it. Error naming the file
+// and what is missing, superfluous or of another shape.
+Safetensors read_policy(const std::filesystem::path& argument, CheckpointChoice choice, const ForeignOptions& options);
 
 }  // namespace hotloop

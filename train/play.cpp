@@ -14,7 +14,6 @@
 #include "train/evaluate.h"
 #include "train/foreign_policy.h"
 #include "train/progress.h"
-#include "train/run_dir.h"
 #include "train/statistics.h"
 #include "train/text_table.h"
 
@@ -105,29 +104,28 @@ std::string text_report(const PlayOptions& options, const Played& played, const 
   text += fmt::format("ended: {} terminated, {} at the time limit\n", r.terminated, r.truncated);
   if (r.non_finite > 0)
     text += fmt::format("{} of the episodes turned non-finite and are in no number above\n", r.non_finite);
-  std::vector<std::vector<std::string>> rows;
-  for (std::size_t k = 0; k < terms.size(); ++k) rows.push_back({terms[k], fmt::format("{:.2f}", r.reward_terms[k])});
-  if (!rows.empty()) text += "terms of the reward, means of their sums over an episode:\n" + text_table(rows);
+  if (!terms.empty()) text += "terms of the reward, means of their sums over an episode:\n";
+  for (std::size_t k = 0; k < terms.size(); ++k) text += fmt::format("  {} {:.2f}\n", terms[k], r.reward_terms[k]);
   return text + kIntervals + "\n";
 }
 
 // The checkpoint that `options` name; --task and --activation are for policies of other programs.
-Safetensors read_target(const PlayOptions& options, const std::filesystem::path& path) {
-  Safetensors file = read_policy(path, {options.task, options.activation.empty() ? "tanh" : options.activation});
+Safetensors read_target(const PlayOptions& options) {
+  Safetensors file = read_policy(options.target, options.checkpoint,
+                                 {options.task, options.activation.empty() ? "tanh" : options.activation});
   const TrainConfig config = checkpoint_info(file).config;
   if (!options.task.empty() && options.task != config.task)
-    throw Error(fmt::format("--task {}: {} is a policy of {}", shown(options.task), path.string(), config.task));
+    throw Error(fmt::format("--task {}: {} is a policy of {}", shown(options.task), file.name(), config.task));
   if (!options.activation.empty() && options.activation != config.activation)
     throw Error(
-        fmt::format("--activation {}: the policy of {} has {}", options.activation, path.string(), config.activation));
+        fmt::format("--activation {}: the policy of {} has {}", options.activation, file.name(), config.activation));
   return file;
 }
 
 }  // namespace
 
 int play_command(const PlayOptions& options) {
-  const auto path = resolve_checkpoint(options.target, options.checkpoint);
-  const Safetensors file = read_target(options, path);
+  const Safetensors file = read_target(options);
   const CheckpointInfo info = checkpoint_info(file);
   const EnvEntry& env = find_environment(info.config.task);
   const PolicySpec policy = make_policy_spec(info.config, spec_with_options(env, info.config.env));
@@ -144,7 +142,7 @@ int play_command(const PlayOptions& options) {
   const EvaluationResult r = play(evaluator, options);
   const Summary returns = summarize({r.returns.begin(), r.returns.end()});
   const Summary lengths = summarize({r.lengths.begin(), r.lengths.end()});
-  const Played played = {path.string(), info.config.task, seed, device};
+  const Played played = {file.name(), info.config.task, seed, device};
   const std::vector<std::string>& terms = env.spec.reward_terms;
   if (options.json)
     write_output(json_report(options, played, r, returns, lengths, terms).dump() + "\n");

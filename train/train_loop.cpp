@@ -395,9 +395,10 @@ std::optional<Safetensors> resumed_checkpoint(const TrainConfig& config, const s
 // What a new run begins with; config.init_from becomes the file that a run means.
 std::optional<InitialPolicy> initial_policy(TrainConfig& config, const std::string& resume) {
   if (config.init_from.empty() || !resume.empty()) return std::nullopt;
-  config.init_from = resolve_checkpoint(config.init_from, CheckpointChoice::best_or_latest).string();
   const EnvEntry& env = find_environment(config.task);
-  return read_initial_policy(config, make_policy_spec(config, spec_with_options(env, config.env)));
+  InitialPolicy initial = read_initial_policy(config, make_policy_spec(config, spec_with_options(env, config.env)));
+  config.init_from = initial.file.name();
+  return initial;
 }
 
 std::string absolute_path(const std::string& path) {

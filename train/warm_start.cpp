@@ -94,13 +94,14 @@ std::string InitialPolicy::text() const {
 }
 
 InitialPolicy read_initial_policy(const TrainConfig& config, const PolicySpec& policy) {
-  InitialPolicy initial{read_policy(config.init_from, {config.task, config.activation}), {}};
+  InitialPolicy initial{
+      read_policy(config.init_from, CheckpointChoice::best_or_latest, {config.task, config.activation}), {}};
   initial.plan = plan_warm_start(initial.file, config, policy);
   const WarmStart& plan = initial.plan;
   if (plan.fits.empty())
-    throw Error(fmt::format("init_from {}: nothing fits: {}", config.init_from, misfits_text(plan.misfits)));
+    throw Error(fmt::format("init_from {}: nothing fits: {}", initial.file.name(), misfits_text(plan.misfits)));
   if (!plan.misfits.empty() && !config.init_partial)
-    throw Error(fmt::format("init_from {}: does not fit: {} (--init-partial takes what fits)", config.init_from,
+    throw Error(fmt::format("init_from {}: does not fit: {} (--init-partial takes what fits)", initial.file.name(),
                             misfits_text(plan.misfits)));
   return initial;
 }

@@ -141,7 +141,7 @@ TEST_F(Compare, SeveralTasksAreScaled) {
   EXPECT_NEAR(given["groups"][0]["median"]["value"].get<double>(), (0.3 + 0.40625) / 2, 1e-12);
   const ProgramResult text = run({"runs/*"});
   EXPECT_NE(text.out.find("CartPole-v1: scores from 100 to 400 become 0 to 1\n"), std::string::npos) << text.out;
-  EXPECT_NE(text.out.find("x        2+2"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("\nx       2+2  1.00 k  0.056 ["), std::string::npos) << text.out;
 }
 
 TEST_F(Compare, FollowsFromTheSeed) {

@@ -57,7 +57,7 @@ TEST(ForeignPolicy, ActsAsItsMakersProgramDoes) {
   for (const std::string name : kNames) {
     SCOPED_TRACE(name);
     const json& g = golden().at(name);
-    const Safetensors file = read_policy(file_of(name), {g.at("task"), g.at("activation")});
+    const Safetensors file = read_policy(file_of(name), CheckpointChoice::best, {g.at("task"), g.at("activation")});
     const ActionSpace& space = find_environment(g.at("task")).spec.action;
     const json& examples = g.at("examples");
     const std::vector<double> actions = actions_of(file, examples.at("observations"));
