@@ -5,6 +5,7 @@
 #include "app/cli.h"
 #include "app/log_flags.h"
 #include "sim/core/error.h"
+#include "sim/core/registry.h"
 #include "sim/core/value.h"
 #include "train/commands.h"
 
@@ -27,6 +28,9 @@ int play(PlayArguments& arguments) {
     parse_value("--checkpoint", arguments.checkpoint, {.choices = {"best", "latest"}}, arguments.checkpoint);
     options.checkpoint = arguments.checkpoint == "best" ? CheckpointChoice::best : CheckpointChoice::latest;
   }
+  if (!options.activation.empty())
+    parse_value("--activation", options.activation, {.choices = {"tanh", "relu", "elu", "silu"}}, options.activation);
+  if (!options.task.empty()) find_environment(options.task);
   if (options.target.empty()) throw Error("play: name a run folder or a checkpoint file");
   options.log = parse_log_flags(arguments.log);
   return play_command(options);
@@ -35,10 +39,16 @@ int play(PlayArguments& arguments) {
 }  // namespace
 
 void add_play(Cli& cli) {
-  CLI::App* command = add_command(cli, "play", "Evaluate a trained policy");
+  CLI::App* command = add_command(cli, "play", "Evaluate a trained policy: returns and lengths with 95 % intervals");
   auto arguments = std::make_shared<PlayArguments>();
   PlayOptions& options = arguments->options;
-  command->add_option("RUN|CHECKPOINT", options.target, "run folder or checkpoint file");
+  command->add_option("RUN|CHECKPOINT", options.target,
+                      "run folder, checkpoint file, or safetensors file of a CleanRL or Stable-Baselines3 policy");
+  command->add_option("--task", options.task, "task of a CleanRL or Stable-Baselines3 policy")->type_name("TASK");
+  command
+      ->add_option("--activation", options.activation,
+                   "of a CleanRL or Stable-Baselines3 policy: tanh, relu, elu or silu (default tanh)")
+      ->type_name("A");
   command
       ->add_option("--episodes", arguments->episodes,
                    fmt::format("episodes to play, at most {} (default 100)", kMaxEpisodes))

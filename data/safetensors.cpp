@@ -199,6 +199,22 @@ Safetensors Safetensors::parse(std::string content, std::string name, const Safe
   return out;
 }
 
+Safetensors Safetensors::of(std::string name, const std::vector<NamedTensor>& tensors, Metadata metadata) {
+  Safetensors out;
+  out.name_ = std::move(name);
+  out.metadata_ = std::move(metadata);
+  std::string content;
+  for (const NamedTensor& t : tensors) content.append(reinterpret_cast<const char*>(t.bytes.data()), t.bytes.size());
+  out.content_ = std::make_unique<const std::string>(std::move(content));
+  const char* at = out.content_->data();
+  for (NamedTensor t : tensors) {
+    t.bytes = std::as_bytes(std::span(at, t.bytes.size()));
+    at += t.bytes.size();
+    out.tensors_.push_back(std::move(t));
+  }
+  return out;
+}
+
 void Safetensors::read_header(const SafetensorsOptions& options) {
   const std::string_view content = *content_;
   std::uint64_t length = 0;

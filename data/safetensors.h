@@ -44,6 +44,8 @@ class Safetensors {
   static Safetensors read(const std::filesystem::path& path, const SafetensorsOptions& options = {});
   // The same from memory; `name` stands for the file in messages.
   static Safetensors parse(std::string content, std::string name, const SafetensorsOptions& options = {});
+  // Copies of tensors, as if they had been read from a file of this name; their bytes must fit dtype and shape.
+  static Safetensors of(std::string name, const std::vector<NamedTensor>& tensors, Metadata metadata);
 
   const std::vector<NamedTensor>& tensors() const { return tensors_; }  // in the order of their bytes
   const Metadata& metadata() const { return metadata_; }                // without "crc32c"

@@ -8,6 +8,7 @@
 #include "train/config.h"
 #include "train/log_options.h"
 #include "train/run_dir.h"
+#include "train/run_scores.h"
 
 namespace hotloop {
 
@@ -22,7 +23,8 @@ struct TrainOptions {
 int train_command(const TrainConfig& config, const TrainOptions& options);
 
 struct PlayOptions {
-  std::string target;  // run folder or checkpoint file
+  std::string target;            // run folder, checkpoint file or a policy of another program
+  std::string task, activation;  // of such a policy; empty: the checkpoint's, tanh
   std::int64_t episodes = 100;
   bool json = false;
   std::optional<std::int64_t> seed;  // nothing: the run's own
@@ -32,6 +34,17 @@ struct PlayOptions {
   LogOptions log;                                                  // of trajectories
 };
 int play_command(const PlayOptions& options);
+
+struct CompareOptions {
+  std::vector<std::string> targets;  // RUN and NAME=RUN,RUN,...
+  ScoreRule rule;
+  std::string score = "last";           // rule.kind in words
+  std::vector<std::string> references;  // TASK=LOW,HIGH
+  std::int64_t resamples = 10000, seed = 1;
+  std::string plot;  // file to draw; empty: none
+  bool json = false;
+};
+int compare_command(const CompareOptions& options);
 
 struct RecordOptions {
   std::string target;            // run folder or checkpoint file; with `random` a task

@@ -227,6 +227,9 @@ void validate(const TrainConfig& c) {
     throw Error("algo bc: needs a dataset, a folder that `record --format tensordict` wrote");
   if (c.algo != "bc" && !c.dataset.empty())
     throw Error("dataset " + shown(c.dataset) + ": is of algo bc, algo is " + c.algo);
+  if (c.init_from.empty() && (c.init_parts != "all" || c.init_partial))
+    throw Error(c.init_partial ? "init_partial true: needs init_from"
+                               : "init_parts " + c.init_parts + ": needs init_from");
   if (c.shared_network && !c.critic_hidden_sizes.empty())
     throw Error("critic_hidden_sizes " + toml_text(c.critic_hidden_sizes) +
                 ": contradicts shared_network true, where actor and critic have hidden_sizes in common");

@@ -17,8 +17,11 @@ struct TrainConfig {
   std::string task;
   std::int64_t seed = 1;
   std::string device = "auto";
-  std::string algo = "ppo";  // ppo, bc
-  std::string dataset;       // of bc
+  std::string algo = "ppo";        // ppo, bc
+  std::string dataset;             // of bc
+  std::string init_from;           // checkpoint or policy to begin with; empty: none
+  std::string init_parts = "all";  // of it: all, actor, critic
+  bool init_partial = false;       // what does not fit is left out
   std::int64_t total_timesteps = 500000;
   std::int64_t num_envs = 4;
   std::int64_t num_steps = 128;
@@ -74,6 +77,10 @@ void visit_run_keys(Config& c, Visitor&& v) {
   v("device", c.device, KeyRule{.help = "auto, cpu, cuda or cuda:N", .may_change = true});
   v("algo", c.algo, KeyRule{.choices = {"ppo", "bc"}, .help = "algorithm; bc: behaviour cloning of a dataset"});
   v("dataset", c.dataset, KeyRule{.help = "of bc: a folder that `record --format tensordict` wrote"});
+  v("init_from", c.init_from,
+    KeyRule{.help = "run, checkpoint or safetensors file of CleanRL or SB3 whose parameters the run begins with"});
+  v("init_parts", c.init_parts, KeyRule{.choices = {"all", "actor", "critic"}, .help = "what init_from gives"});
+  v("init_partial", c.init_partial, KeyRule{.help = "take of init_from what fits, instead of refusing the rest"});
   v("total_timesteps", c.total_timesteps,
     KeyRule{.low = 1,
             .high = 1e15,

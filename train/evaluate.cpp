@@ -22,7 +22,8 @@ Evaluator::Evaluator(const EnvEntry& env, const EnvOptions& options, const Polic
       max_episode_steps_(max_episode_steps > 0 ? max_episode_steps : env.spec.max_episode_steps),
       stochastic_(stochastic),
       net_(policy, exec.device, worlds_),
-      buffers_(env.spec, worlds_, exec.device) {}
+      buffers_(env.spec, worlds_, exec.device),
+      ends_(exec.device, worlds_) {}
 
 void Evaluator::play_round(std::int64_t round, EvaluationResult& result,
                            const std::function<void(std::int64_t)>& progress) {
@@ -40,12 +41,13 @@ void Evaluator::play_round(std::int64_t round, EvaluationResult& result,
   DrawKey key;
   key.seed = config.seed;
   key.stream += kEvaluationStreams;
-  std::vector<std::int32_t> length(static_cast<std::size_t>(config.num_envs));
-  std::vector<float> returns(length.size());
+  ends_.clear(exec_);
+  std::vector<EpisodeEnd> ends(static_cast<std::size_t>(config.num_envs));
   const auto step = [&] {
     if (log_) log_->before_step(observation);
     net_.act(exec_, config.num_envs, observation, mask, !stochastic_, key, buffers_.action.data());
     batch->step(exec_, buffers_.io());
+    ends_.record(exec_, *batch, buffers_.io());
     if (log_) log_->after_step(buffers_.io());
     ++key.t;
   };
@@ -53,22 +55,35 @@ void Evaluator::play_round(std::int64_t round, EvaluationResult& result,
   for (int t = 0; t < max_episode_steps_; ++t) {
     step();
     if ((t + 1) % kCheckEvery != 0 && t + 1 < max_episode_steps_) continue;
-    copy_async(exec_, length.data(), {}, batch->first_length(), exec_.device, length.size() * sizeof(std::int32_t));
+    copy_async(exec_, ends.data(), {}, ends_.data(), exec_.device, ends.size());
     synchronize(exec_);
-    const std::int64_t playing = std::count(length.begin(), length.end(), 0);
+    const std::int64_t playing = std::count(ends.begin(), ends.end(), EpisodeEnd::playing);
     if (progress) progress(round * worlds_ + config.num_envs - playing);
     if (playing == 0) break;
   }
-  copy_async(exec_, returns.data(), {}, batch->first_return(), exec_.device, returns.size() * sizeof(float));
-  synchronize(exec_);
-  result.lengths.insert(result.lengths.end(), length.begin(), length.end());
-  result.returns.insert(result.returns.end(), returns.begin(), returns.end());
-  const std::size_t num_terms = result.reward_terms.size();
-  std::vector<float> terms(length.size() * num_terms);
-  copy_async(exec_, terms.data(), {}, batch->first_terms(), exec_.device, terms.size() * sizeof(float));
-  synchronize(exec_);
-  for (std::size_t i = 0; i < terms.size(); ++i) result.reward_terms[i % num_terms] += terms[i];
+  take(*batch, ends, result);
   while (log_ && !log_->is_whole()) step();
+}
+
+// The first episodes of a batch whose worlds have all ended one.
+void Evaluator::take(const Batch& batch, const std::vector<EpisodeEnd>& ends, EvaluationResult& result) const {
+  const std::size_t num_terms = result.reward_terms.size();
+  std::vector<std::int32_t> lengths(ends.size());
+  std::vector<float> returns(ends.size()), terms(ends.size() * num_terms);
+  copy_async(exec_, lengths.data(), {}, batch.first_length(), exec_.device, lengths.size() * sizeof(std::int32_t));
+  copy_async(exec_, returns.data(), {}, batch.first_return(), exec_.device, returns.size() * sizeof(float));
+  copy_async(exec_, terms.data(), {}, batch.first_terms(), exec_.device, terms.size() * sizeof(float));
+  synchronize(exec_);
+  result.episodes += static_cast<std::int64_t>(ends.size());
+  for (std::size_t w = 0; w < ends.size(); ++w) {
+    result.non_finite += ends[w] == EpisodeEnd::non_finite;
+    result.terminated += ends[w] == EpisodeEnd::terminated;
+    result.truncated += ends[w] == EpisodeEnd::truncated;
+    if (ends[w] == EpisodeEnd::non_finite) continue;  // what the batch has booked is the world's next episode
+    result.lengths.push_back(lengths[w]);
+    result.returns.push_back(returns[w]);
+    for (std::size_t k = 0; k < num_terms; ++k) result.reward_terms[k] += terms[w * num_terms + k];
+  }
 }
 
 EvaluationResult Evaluator::run(const std::function<void(std::int64_t)>& progress) {
@@ -77,10 +92,7 @@ EvaluationResult Evaluator::run(const std::function<void(std::int64_t)>& progres
   result.lengths.reserve(static_cast<std::size_t>(episodes_));
   result.reward_terms.resize(env_.spec.reward_terms.size());
   for (std::int64_t round = 0; round * worlds_ < episodes_; ++round) play_round(round, result, progress);
-  result.episodes = static_cast<std::int64_t>(result.returns.size());
-  // a world has no whole episode at the time limit only if its episodes turned non-finite
-  result.non_finite = std::count(result.lengths.begin(), result.lengths.end(), 0);
-  const auto n = static_cast<double>(result.episodes - result.non_finite);
+  const auto n = static_cast<double>(result.returns.size());
   for (std::size_t i = 0; i < result.returns.size(); ++i) {
     result.return_mean += result.returns[i];
     result.length_mean += result.lengths[i];
@@ -88,9 +100,7 @@ EvaluationResult Evaluator::run(const std::function<void(std::int64_t)>& progres
   result.return_mean /= n;
   result.length_mean /= n;
   for (double& term : result.reward_terms) term /= n;
-  for (std::size_t i = 0; i < result.returns.size(); ++i)
-    if (result.lengths[i] > 0)
-      result.return_std += (result.returns[i] - result.return_mean) * (result.returns[i] - result.return_mean);
+  for (const float r : result.returns) result.return_std += (r - result.return_mean) * (r - result.return_mean);
   result.return_std = std::sqrt(result.return_std / n);
   return result;
 }

@@ -1,4 +1,5 @@
-// Deterministic evaluation: each world plays one whole episode, so that short episodes count no more than long ones.
+// Evaluation: each world plays one whole episode, so that short episodes count no more than long ones. More episodes
+// than there are worlds are played in rounds of one episode a world.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "sim/core/registry.h"
+#include "train/first_ends.h"
 #include "train/play_log.h"
 #include "train/policy_net.h"
 
@@ -13,10 +15,11 @@ namespace hotloop {
 
 struct EvaluationResult {
   std::int64_t episodes = 0;  // played, whatever became of them
-  std::int64_t non_finite =
-      0;  // of them, those that turned non-finite: they are in no mean; all of them: means are NaN
+  // Of them, those that turned non-finite: they are in no mean and in no list; all of them: means are NaN.
+  std::int64_t non_finite = 0;
+  std::int64_t terminated = 0, truncated = 0;               // the others, by how they ended
   double return_mean = 0, return_std = 0, length_mean = 0;  // std: of the population
-  std::vector<float> returns;                               // 0 where non-finite
+  std::vector<float> returns;
   std::vector<std::int32_t> lengths;
   std::vector<double> reward_terms;  // means of their sums over an episode, as EnvSpec::reward_terms
 };
@@ -38,6 +41,7 @@ class Evaluator {
 
  private:
   void play_round(std::int64_t round, EvaluationResult& result, const std::function<void(std::int64_t)>& progress);
+  void take(const Batch& batch, const std::vector<EpisodeEnd>& ends, EvaluationResult& result) const;
 
   const EnvEntry& env_;
   EnvOptions options_;
@@ -48,6 +52,7 @@ class Evaluator {
   bool stochastic_;
   PolicyNet net_;
   StepBuffers buffers_;
+  FirstEnds ends_;
   PlayLog* log_ = nullptr;
 };
 

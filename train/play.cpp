@@ -2,18 +2,22 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "data/file.h"
 #include "sim/core/error.h"
 #include "sim/core/thread_pool.h"
+#include "sim/core/value.h"
 #include "train/checkpoint.h"
 #include "train/commands.h"
 #include "train/evaluate.h"
+#include "train/foreign_policy.h"
 #include "train/play_log.h"
 #include "train/progress.h"
-#include "train/run_dir.h"
+#include "train/statistics.h"
+#include "train/text_table.h"
 
 namespace hotloop {
 namespace {
@@ -30,11 +34,100 @@ EvaluationResult play(Evaluator& evaluator, const PlayOptions& options) {
   return result;
 }
 
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kIntervals =
+    "95 % intervals: of the mean by Student's t, of the interquartile mean (iqm) by Tukey and McLaughlin's t for "
+    "trimmed "
+    "means, of the median by order statistics";
+
+// What play says, beside the result.
+struct Played {
+  std::string checkpoint, task;
+  std::uint64_t seed = 0;
+  Device device;
+};
+
+void add_summary(Json& out, const std::string& what, const Summary& s) {
+  const auto pair = [](const Interval95& i) { return Json::array({i.low, i.high}); };
+  out[what + "_mean"] = s.mean;
+  out[what + "_mean_ci95"] = pair(s.mean_interval);
+  out[what + "_std"] = s.std;
+  out[what + "_iqm"] = s.iqm;
+  out[what + "_iqm_ci95"] = pair(s.iqm_interval);
+  out[what + "_median"] = s.median;
+  out[what + "_median_ci95"] = pair(s.median_interval);
+  out[what + "_min"] = s.min;
+  out[what + "_max"] = s.max;
+}
+
+Json json_report(const PlayOptions& options, const Played& played, const EvaluationResult& r, const Summary& returns,
+                 const Summary& lengths, const std::vector<std::string>& terms) {
+  Json out = {{"task", played.task}, {"checkpoint", played.checkpoint}, {"episodes", r.episodes}};
+  add_summary(out, "return", returns);
+  add_summary(out, "length", lengths);
+  out["terminated_episodes"] = r.terminated;
+  out["truncated_episodes"] = r.truncated;
+  out["non_finite_episodes"] = r.non_finite;
+  out["deterministic"] = !options.stochastic;
+  out["seed"] = played.seed;
+  out["device"] = played.device.str();
+  out["intervals"] = kIntervals;
+  for (std::size_t k = 0; k < terms.size(); ++k) out["reward_terms"][terms[k]] = r.reward_terms[k];
+  return out;
+}
+
+std::vector<std::string> summary_row(const std::string& what, const Summary& s) {
+  const auto with = [](double value, const Interval95& i) {
+    return std::isnan(i.low) ? fmt::format("{:.2f}", value)
+                             : fmt::format("{:.2f} [{:.2f}, {:.2f}]", value, i.low, i.high);
+  };
+  const auto plain = [](double value) { return fmt::format("{:.2f}", value); };
+  return {what,
+          with(s.mean, s.mean_interval),
+          with(s.iqm, s.iqm_interval),
+          with(s.median, s.median_interval),
+          plain(s.min),
+          plain(s.max),
+          plain(s.std)};
+}
+
+std::string text_report(const PlayOptions& options, const Played& played, const EvaluationResult& r,
+                        const Summary& returns, const Summary& lengths, const std::vector<std::string>& terms) {
+  if (r.non_finite == r.episodes)
+    return fmt::format("{}: none of {} of {} stayed finite\n", played.checkpoint, counted(r.episodes, "episode"),
+                       played.task);
+  std::string text =
+      fmt::format("{}: {} of {}, {} actions, seed {}\n", played.checkpoint, counted(r.episodes, "episode"), played.task,
+                  options.stochastic ? "sampled" : "likeliest", played.seed);
+  text += text_table({{"", "mean", "iqm", "median", "min", "max", "std"},
+                      summary_row("return", returns),
+                      summary_row("length", lengths)});
+  text += fmt::format("ended: {} terminated, {} at the time limit\n", r.terminated, r.truncated);
+  if (r.non_finite > 0)
+    text += fmt::format("{} of the episodes turned non-finite and are in no number above\n", r.non_finite);
+  if (!terms.empty()) text += "terms of the reward, means of their sums over an episode:\n";
+  for (std::size_t k = 0; k < terms.size(); ++k) text += fmt::format("  {} {:.2f}\n", terms[k], r.reward_terms[k]);
+  return text + kIntervals + "\n";
+}
+
+// The checkpoint that `options` name; --task and --activation are for policies of other programs.
+Safetensors read_target(const PlayOptions& options) {
+  Safetensors file = read_policy(options.target, options.checkpoint,
+                                 {options.task, options.activation.empty() ? "tanh" : options.activation});
+  const TrainConfig config = checkpoint_info(file).config;
+  if (!options.task.empty() && options.task != config.task)
+    throw Error(fmt::format("--task {}: {} is a policy of {}", shown(options.task), file.name(), config.task));
+  if (!options.activation.empty() && options.activation != config.activation)
+    throw Error(
+        fmt::format("--activation {}: the policy of {} has {}", options.activation, file.name(), config.activation));
+  return file;
+}
+
 }  // namespace
 
 int play_command(const PlayOptions& options) {
-  const auto path = resolve_checkpoint(options.target, options.checkpoint);
-  const Safetensors file = read_checkpoint(path);
+  const Safetensors file = read_target(options);
   const CheckpointInfo info = checkpoint_info(file);
   const EnvEntry& env = find_environment(info.config.task);
   const PolicySpec policy = make_policy_spec(info.config, spec_with_options(env, info.config.env));
@@ -57,33 +150,14 @@ int play_command(const PlayOptions& options) {
   }
   const EvaluationResult r = play(evaluator, options);
   if (log) ProgressLine().message(log->close());
+  const Summary returns = summarize({r.returns.begin(), r.returns.end()});
+  const Summary lengths = summarize({r.lengths.begin(), r.lengths.end()});
+  const Played played = {file.name(), info.config.task, seed, device};
   const std::vector<std::string>& terms = env.spec.reward_terms;
-  if (options.json) {
-    nlohmann::ordered_json out = {{"task", info.config.task},
-                                  {"checkpoint", path.string()},
-                                  {"episodes", r.episodes},
-                                  {"return_mean", r.return_mean},
-                                  {"return_std", r.return_std},
-                                  {"length_mean", r.length_mean},
-                                  {"non_finite_episodes", r.non_finite},
-                                  {"deterministic", !options.stochastic},
-                                  {"device", device.str()}};
-    for (std::size_t k = 0; k < terms.size(); ++k) out["reward_terms"][terms[k]] = r.reward_terms[k];
-    write_output(out.dump() + "\n");
-    return 0;
-  }
-  if (r.non_finite == r.episodes) {
-    write_output(fmt::format("{}: none of {} of {} stayed finite\n", path.string(), counted(r.episodes, "episode"),
-                             info.config.task));
-    return 0;
-  }
-  write_output(fmt::format("{}: {} of {}{}\nreturn {:.2f} +- {:.2f}   length {:.1f}\n", path.string(),
-                           counted(r.episodes, "episode"), info.config.task,
-                           options.stochastic ? ", actions sampled" : "", r.return_mean, r.return_std, r.length_mean));
-  if (r.non_finite > 0)
-    write_output(fmt::format("{} of the episodes turned non-finite and are in no mean\n", r.non_finite));
-  for (std::size_t k = 0; k < terms.size(); ++k)
-    write_output(fmt::format("  {} {:.2f}\n", terms[k], r.reward_terms[k]));
+  if (options.json)
+    write_output(json_report(options, played, r, returns, lengths, terms).dump() + "\n");
+  else
+    write_output(text_report(options, played, r, returns, lengths, terms));
   return 0;
 }
 

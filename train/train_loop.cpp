@@ -21,6 +21,7 @@
 #include "train/run_dir.h"
 #include "train/stop_signal.h"
 #include "train/trainer.h"
+#include "train/warm_start.h"
 
 namespace hotloop {
 namespace {
@@ -35,7 +36,7 @@ double thread_seconds() {
 class TrainRun {
  public:
   TrainRun(const TrainConfig& config, const TrainOptions& options, Device device,
-           const std::optional<Safetensors>& from);
+           const std::optional<Safetensors>& from, const std::optional<InitialPolicy>& initial);
   int run();
 
  private:
@@ -81,7 +82,7 @@ RunDir open_folder(const TrainConfig& config, const TrainOptions& options) {
 }
 
 TrainRun::TrainRun(const TrainConfig& config, const TrainOptions& options, Device device,
-                   const std::optional<Safetensors>& from)
+                   const std::optional<Safetensors>& from, const std::optional<InitialPolicy>& initial)
     : config_(config),
       env_(find_environment(config.task)),
       folder_(open_folder(config, options)),
@@ -105,6 +106,7 @@ TrainRun::TrainRun(const TrainConfig& config, const TrainOptions& options, Devic
     saved_ = counters_.iteration;
     metrics_.emplace(folder_.path(), info.offsets, term_tags_);
   } else {
+    if (initial) trainer_->adopt(initial->file, initial->plan.fits);
     metrics_.emplace(folder_.path(), term_tags_);
   }
   first_step_ = counters_.global_step;
@@ -112,6 +114,8 @@ TrainRun::TrainRun(const TrainConfig& config, const TrainOptions& options, Devic
   folder_.write("machine.json", describe_machine(options.command_line, device));
   if (device.is_cuda()) gpu_ = std::make_unique<GpuMonitor>(cuda_device_info(device.index).pci_bus_id);
   if (!options.log.path.empty()) open_log(options);
+  // what was left out is said in any case
+  if (initial && (!quiet_ || !initial->plan.misfits.empty())) progress_.message(initial->text());
   if (quiet_) return;
   progress_.message(fmt::format("{} on {}: {}, {} parameters, {} road, {}, run folder {}", config.task, device.str(),
                                 trainer_->source(), trainer_->policy().num_parameters, road_name(trainer_->road()),
@@ -382,19 +386,34 @@ std::optional<Safetensors> resumed_checkpoint(const TrainConfig& config, const s
   return file;
 }
 
+// What a new run begins with; config.init_from becomes the file that a run means.
+std::optional<InitialPolicy> initial_policy(TrainConfig& config, const std::string& resume) {
+  if (config.init_from.empty() || !resume.empty()) return std::nullopt;
+  const EnvEntry& env = find_environment(config.task);
+  InitialPolicy initial = read_initial_policy(config, make_policy_spec(config, spec_with_options(env, config.env)));
+  config.init_from = initial.file.name();
+  return initial;
+}
+
+std::string absolute_path(const std::string& path) {
+  return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
+}
+
 }  // namespace
 
 int train_command(const TrainConfig& given, const TrainOptions& options) {
   TrainConfig config = given;
+  std::optional<InitialPolicy> initial = initial_policy(config, options.resume);
   // a run goes on from any folder
-  if (!config.dataset.empty()) config.dataset = std::filesystem::absolute(config.dataset).lexically_normal().string();
+  config.dataset = absolute_path(config.dataset);
+  config.init_from = absolute_path(config.init_from);
   listen_for_stop();
   const Device device = parse_device(config.device);
   if (config.capture == "on" && !device.is_cuda())
     throw Error("capture on: needs a CUDA device, this run is on the CPU (device " + config.device + ")");
   choose_road(config, device);
   const std::optional<Safetensors> from = resumed_checkpoint(config, options.resume);
-  return TrainRun(config, options, device, from).run();
+  return TrainRun(config, options, device, from, initial).run();
 }
 
 }  // namespace hotloop

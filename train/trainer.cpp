@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -256,6 +257,23 @@ Snapshot Trainer::save() {
   return snapshot;
 }
 
+// After tensors of state() were overwritten from outside.
+void Trainer::state_written() {
+  if (normalizer_) normalizer_->refresh(exec_);
+  loaded();
+  if (network_) network_->parameters_changed(exec_);
+  synchronize(exec_);
+}
+
+void Trainer::adopt(const Safetensors& file, const std::vector<std::string>& names) {
+  for (const StateTensor& s : state()) {
+    if (std::find(names.begin(), names.end(), s.name) == names.end()) continue;
+    const NamedTensor& t = file.get(s.name, s.dtype, s.shape);
+    copy_async(exec_, s.data, exec_.device, t.bytes.data(), {}, t.bytes.size());
+  }
+  state_written();
+}
+
 void Trainer::load(const Safetensors& file) {
   const std::vector<StateTensor> list = state();
   for (const StateTensor& s : list) file.get(s.name, s.dtype, s.shape);
@@ -266,10 +284,7 @@ void Trainer::load(const Safetensors& file) {
     const NamedTensor& t = file.get(s.name);
     copy_async(exec_, s.data, exec_.device, t.bytes.data(), {}, t.bytes.size());
   }
-  if (normalizer_) normalizer_->refresh(exec_);
-  loaded();
-  if (network_) network_->parameters_changed(exec_);
-  synchronize(exec_);
+  state_written();
   ring_.clear();
   enqueued_ = delivered_ = control.iteration;
 }

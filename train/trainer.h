@@ -60,6 +60,8 @@ class Trainer {
   Snapshot save();
   // Error naming the tensor that is missing or of another shape; nothing is changed then.
   void load(const Safetensors& file);
+  // Takes over the named tensors of state(), which have the file's shapes; all else stays as it is.
+  void adopt(const Safetensors& file, const std::vector<std::string>& names);
 
   const PolicySpec& policy() const { return policy_; }
   const Exec& exec() const { return exec_; }
@@ -109,7 +111,7 @@ class Trainer {
   // iteration() as one piece of work; it has run before.
   virtual std::unique_ptr<Captured> capture_iteration();
   virtual std::vector<StateTensor> state();
-  virtual void loaded() {}  // after load() has written the tensors of state()
+  virtual void loaded() {}  // after the tensors of state() were written
 
   TrainConfig config_;
   const EnvEntry& env_;
@@ -131,6 +133,7 @@ class Trainer {
  private:
   // On the road of this run.
   std::unique_ptr<Network<float>> make_network(std::int64_t max_rows) const;
+  void state_written();
 
   std::unique_ptr<Captured> graph_;
   Buffer<LossTerms> loss_terms_, loss_scratch_;

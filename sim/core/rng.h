@@ -17,7 +17,8 @@ enum class RngStream : std::uint32_t {
   permutation = 3,
   init = 4,
   episode_length = 5,
-  model = 6  // fields of a model that differ from world to world
+  model = 6,    // fields of a model that differ from world to world
+  resample = 7  // bootstrap of statistics: world is the data set, step the resample
 };
 
 // Evaluation worlds draw from streams of their own: stream id + kEvaluationStreams.
