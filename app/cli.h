@@ -19,6 +19,7 @@ struct Cli {
 // One per command, each in its own file.
 void add_train(Cli& cli);
 void add_play(Cli& cli);
+void add_export(Cli& cli);
 void add_record(Cli& cli);
 void add_convert(Cli& cli);
 void add_inspect(Cli& cli);

@@ -35,6 +35,7 @@ void add_commands(Cli& cli) {
   cli.root.require_subcommand(0, 1);
   add_train(cli);
   add_play(cli);
+  add_export(cli);
   add_record(cli);
   add_replay(cli);
   add_convert(cli);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -137,10 +138,27 @@ void run_log(const BenchOptions& options) {
   print(results);
 }
 
+// A small task and a robot, with the network of most tasks' configurations.
+void run_export(const BenchOptions& options) {
+  std::vector<TrainConfig> configs;
+  for (const char* task : {"CartPole-v1", "Ant-v5"})
+    configs.push_back(
+        config_of(options, {{"task", task, ""}, {"hidden_sizes", "64,64", ""}, {"normalize_observation", "true", ""}}));
+  if (set_by_user(options, "task")) configs.resize(1);
+  const std::vector<BenchResult> results = bench_export(configs, options.seconds);
+  append_csv(options, "export", Device{}, results);
+  print(results);
+}
+
 }  // namespace
 
+BenchResult summary(const std::string& name, const std::string& unit, std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return {name, unit, values[values.size() / 2], values.front(), values.back(), 0};
+}
+
 const std::vector<std::string>& bench_names() {
-  static const std::vector<std::string> names = {"env", "physics", "train", "log"};
+  static const std::vector<std::string> names = {"env", "physics", "train", "log", "export"};
   return names;
 }
 
@@ -155,6 +173,7 @@ int bench_command(const BenchOptions& options) {
     if (name == "physics") run_physics(options);
     if (name == "train") run_train(options);
     if (name == "log") run_log(options);
+    if (name == "export") run_export(options);
   }
   return 0;
 }
