@@ -2,8 +2,8 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <filesystem>
 
 #include "bench/bench.h"
@@ -54,32 +54,39 @@ Policy compile(const std::string& source) {
   return reinterpret_cast<Policy>(dlsym(handle, kName));
 }
 
-BenchResult measure(const TrainConfig& config, double seconds) {
+// Microseconds of a call: the median of many short bursts, so that what else the machine does is left out.
+double time_of(Policy act, const PolicySpec& policy, double seconds) {
   using Clock = std::chrono::steady_clock;
-  constexpr int kCalls = 256;  // between looks at the clock
+  constexpr int kCalls = 256;
+  std::vector<float> observation(static_cast<std::size_t>(policy.obs_dim), 0.1f);
+  std::vector<float> action(static_cast<std::size_t>(policy.action.dim()));
+  std::vector<double> bursts;
+  const auto start = Clock::now();
+  for (auto now = start; std::chrono::duration<double>(now - start).count() < seconds;) {
+    for (int i = 0; i < kCalls; ++i) {
+      act(observation.data(), action.data());
+      observation[0] = 0.1f + 1e-3f * action[0];  // the next call waits for this one, as in a control loop
+    }
+    const auto end = Clock::now();
+    bursts.push_back(1e6 * std::chrono::duration<double>(end - now).count() / kCalls);
+    now = end;
+  }
+  const auto middle = bursts.begin() + static_cast<std::ptrdiff_t>(bursts.size() / 2);
+  std::nth_element(bursts.begin(), middle, bursts.end());
+  return *middle;
+}
+
+BenchResult measure(const TrainConfig& config, double seconds) {
   const EnvEntry& env = find_environment(config.task);
-  const EnvSpec spec = spec_with_options(env, config.env);
-  const PolicySpec policy = make_policy_spec(config, spec);
+  const PolicySpec policy = make_policy_spec(config, spec_with_options(env, config.env));
   std::vector<double> normalizer;
   if (policy.normalize_observation) normalizer.assign(static_cast<std::size_t>(2 * policy.obs_dim + 1), 1.0);
   const PolicyGraph graph =
       make_policy_graph(policy, initial_parameters(policy, static_cast<std::uint64_t>(config.seed)), normalizer, false);
   const Policy act = compile(c_content(graph, OrderedJson::object(), kName));
-
-  std::vector<float> observation(static_cast<std::size_t>(policy.obs_dim), 0.1f);
-  std::vector<float> action(static_cast<std::size_t>(policy.action.dim()));
-  std::vector<double> times;  // [us] of a call, by window; the first is a warm-up
-  for (int window = 0; window <= kWindows; ++window) {
-    const auto start = Clock::now();
-    std::chrono::duration<double> passed{};
-    std::int64_t calls = 0;
-    for (; passed.count() < seconds; calls += kCalls, passed = Clock::now() - start)
-      for (int i = 0; i < kCalls; ++i) {
-        act(observation.data(), action.data());
-        observation[0] = 0.1f + 1e-3f * action[0];  // the next call waits for this one, as in a control loop
-      }
-    if (window > 0) times.push_back(1e6 * passed.count() / static_cast<double>(calls));
-  }
+  time_of(act, policy, seconds / 4);  // warm-up
+  std::vector<double> times;
+  for (int window = 0; window < kWindows; ++window) times.push_back(time_of(act, policy, seconds));
   std::string sizes;
   for (const std::int64_t n : config.hidden_sizes) sizes += (sizes.empty() ? "" : "x") + std::to_string(n);
   return summary("export.c." + config.task + "." + sizes, "us/action", times);

@@ -124,8 +124,9 @@ class Case:
         library = ctypes.CDLL(f"{self.path}.so")
         library.policy_value.restype = ctypes.c_float
         rows, actions = len(self.x), self.reference["action"].shape[1]
-        outputs = {"action": np.zeros((rows, actions), np.float32), "value": np.zeros((rows, 1), np.float32),
-                   "logits": np.zeros(self.reference["logits"].shape, np.float32)}
+        outputs = {"action": np.zeros((rows, actions), np.float32), "value": np.zeros((rows, 1), np.float32)}
+        if self.discrete:
+            outputs["logits"] = np.zeros(self.reference["logits"].shape, np.float32)
         for i in range(rows):
             x, action = self.x[i].ctypes.data_as(FLOATS), outputs["action"][i].ctypes.data_as(FLOATS)
             if self.masked:
