@@ -127,6 +127,19 @@ TEST(ExportProgram, EveryFormatSaysWhatItIs) {
   EXPECT_EQ(Json::parse(source.substr(begin, source.find("*/") - begin)), facts);
 }
 
+TEST(ExportProgram, OnlyTorchScriptNeedsLibTorch) {
+  const TempFolder folder;
+  run(small_run("run", {"--total-timesteps", "256", "--num-minibatches", "2"}), folder.path());
+  // the dynamic linker lists what it opens
+  const auto opened = [&](const std::string& format) {
+    return output_of("cd '" + folder.path().string() + "' && LD_DEBUG=files '" HOTLOOP_PROGRAM "' export run --to " +
+                     format + " 2>&1");
+  };
+  for (const char* format : {"onnx", "safetensors", "c"})
+    EXPECT_EQ(opened(format).find("libtorch"), std::string::npos) << format;
+  EXPECT_NE(opened("torchscript").find("libtorch_cpu"), std::string::npos);
+}
+
 TEST(ExportProgram, ChoosesTheCheckpointAsPlayDoes) {
   const TempFolder folder;
   run(small_run(folder / "run"));

@@ -137,9 +137,20 @@ class Case:
             if self.discrete:
                 library.policy_logits(x, outputs["logits"][i].ctypes.data_as(FLOATS))
             outputs["value"][i] = library.policy_value(x)
-        if self.discrete:
-            outputs["action"] = outputs["action"].astype(np.int64)
         self.check("c", outputs, rows)
+        if self.masked:
+            self.unmasked(library)
+
+    def unmasked(self, library):
+        """Without a mask every choice is legal."""
+        action, logits = np.zeros(self.reference["action"].shape[1], np.float32), np.zeros(self.mask.shape[1], np.float32)
+        nvec = self.facts["action_space"].get("nvec", [self.facts["action_space"].get("n")])
+        for x in self.x[:100]:
+            library.policy(x.ctypes.data_as(FLOATS), action.ctypes.data_as(FLOATS))
+            library.policy_logits(x.ctypes.data_as(FLOATS), logits.ctypes.data_as(FLOATS))
+            parts = np.split(logits, np.cumsum(nvec)[:-1])
+            if action.tolist() != [part.argmax() for part in parts]:
+                self.faults.append(f"c without a mask: {action}")
 
     def safetensors(self):
         with safe_open(f"{self.path}.safetensors", "np") as file:
