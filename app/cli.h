@@ -20,6 +20,7 @@ struct Cli {
 void add_train(Cli& cli);
 void add_play(Cli& cli);
 void add_compare(Cli& cli);
+void add_export(Cli& cli);
 void add_record(Cli& cli);
 void add_convert(Cli& cli);
 void add_inspect(Cli& cli);

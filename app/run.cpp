@@ -36,6 +36,7 @@ void add_commands(Cli& cli) {
   add_train(cli);
   add_play(cli);
   add_compare(cli);
+  add_export(cli);
   add_record(cli);
   add_replay(cli);
   add_convert(cli);

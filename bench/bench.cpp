@@ -147,7 +147,7 @@ void run_log(const BenchOptions& options) {
 // Error for what is set and used by none of the named benchmarks.
 void refuse_unused(const BenchOptions& options, const std::vector<std::string>& names) {
   const auto runs = [&](const char* name) { return std::find(names.begin(), names.end(), name) != names.end(); };
-  const bool physics = runs("physics"), trains = runs("train") || runs("log");
+  const bool physics = runs("physics"), trains = runs("train") || runs("log") || runs("export");
   const auto refuse = [](const std::string& label, const std::string& users) {
     throw Error(label + ": is used only by " + users);
   };
@@ -156,7 +156,7 @@ void refuse_unused(const BenchOptions& options, const std::vector<std::string>& 
     refuse("--max-contacts " + std::to_string(options.max_contacts), "bench physics");
   if (!physics && options.generic) refuse("--generic", "bench physics");
   if (!physics && options.staged) refuse("--staged", "bench physics");
-  if (!trains && options.seconds_given) refuse(fmt::format("--seconds {}", options.seconds), "bench train and log");
+  if (!trains && options.seconds_given) refuse(fmt::format("--seconds {}", options.seconds), "bench train, log and export");
   if (!runs("log") && !options.log_flag.empty()) refuse(options.log_flag, "bench log");
   if (trains) return;  // they take every key
   std::vector<std::string> used = {"device", "num_threads", "num_envs"};
@@ -168,14 +168,31 @@ void refuse_unused(const BenchOptions& options, const std::vector<std::string>& 
       if (set_by_user(options, "task")) continue;
       throw Error(s.label() + " " + shown(s.text) + ": is an option of one task; name it with --task");
     }
-    refuse(s.label() + " " + shown(s.text), runs("env") ? "bench train and log" : "bench env, train and log");
+    refuse(s.label() + " " + shown(s.text), runs("env") ? "bench train, log and export" : "bench env, train, log and export");
   }
+}
+
+// A small task and a robot, with the network of most tasks' configurations.
+void run_export(const BenchOptions& options) {
+  std::vector<TrainConfig> configs;
+  for (const char* task : {"CartPole-v1", "Ant-v5"})
+    configs.push_back(
+        config_of(options, {{"task", task, ""}, {"hidden_sizes", "64,64", ""}, {"normalize_observation", "true", ""}}));
+  if (set_by_user(options, "task")) configs.resize(1);
+  const std::vector<BenchResult> results = bench_export(configs, options.seconds);
+  append_csv(options, "export", Device{}, results);
+  print(results);
 }
 
 }  // namespace
 
+BenchResult summary(const std::string& name, const std::string& unit, std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return {name, unit, values[values.size() / 2], values.front(), values.back(), 0};
+}
+
 const std::vector<std::string>& bench_names() {
-  static const std::vector<std::string> names = {"env", "physics", "train", "log"};
+  static const std::vector<std::string> names = {"env", "physics", "train", "log", "export"};
   return names;
 }
 
@@ -191,6 +208,7 @@ int bench_command(const BenchOptions& options) {
     if (name == "physics") run_physics(options);
     if (name == "train") run_train(options);
     if (name == "log") run_log(options);
+    if (name == "export") run_export(options);
   }
   return 0;
 }

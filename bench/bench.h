@@ -27,6 +27,9 @@ const std::vector<std::string>& bench_names();
 // Prints `name unit value` lines and appends them to the results. Returns the exit status.
 int bench_command(const BenchOptions& options);
 
+// Median, least and most of what the windows gave.
+BenchResult summary(const std::string& name, const std::string& unit, std::vector<double> values);
+
 // A whole training, rollout to update, as `hotloop train` runs it (without writing files): steps/s end to end, host
 // work an iteration, and the time from the start of the process to the end of the first iteration.
 std::vector<BenchResult> bench_train(const TrainConfig& config, double seconds);
@@ -34,5 +37,9 @@ std::vector<BenchResult> bench_train(const TrainConfig& config, double seconds);
 // The same training with and without a log of its trajectories, in turns: steps/s of both, their ratio, and what the
 // log took: its bandwidth and the share of iterations that it holds.
 std::vector<BenchResult> bench_log(const TrainConfig& config, const LogOptions& log, double seconds);
+
+// An action of an exported policy in C, compiled by CC (default cc) with -O2, one observation at a time on one core:
+// microseconds, for each configuration's task and network. Error where there is no compiler.
+std::vector<BenchResult> bench_export(const std::vector<TrainConfig>& configs, double seconds);
 
 }  // namespace hotloop

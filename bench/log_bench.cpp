@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -35,11 +34,6 @@ double window(Trainer& trainer, RolloutLog* log, std::int64_t steps_per_iteratio
   }
   while (trainer.in_flight() > 0) trainer.wait();
   return static_cast<double>(iterations * steps_per_iteration) / elapsed();
-}
-
-BenchResult summary(const std::string& name, const std::string& unit, std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return {name, unit, values[values.size() / 2], values.front(), values.back(), 0};
 }
 
 void remove_log(const fs::path& path) {

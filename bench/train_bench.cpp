@@ -65,11 +65,6 @@ Window run_window(Trainer& trainer, std::int64_t steps_per_iteration, double sec
   return w;
 }
 
-BenchResult summary(const std::string& name, const std::string& unit, std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return {name, unit, values[values.size() / 2], values.front(), values.back(), 0};
-}
-
 }  // namespace
 
 std::vector<BenchResult> bench_train(const TrainConfig& config, double seconds) {

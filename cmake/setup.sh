@@ -270,7 +270,7 @@ set_up_oracles() {
     if ! errors=$("$python" -m venv "$venv" 2>&1 && "$oracles" "${install[@]}" --only-binary :all: -r "$lock" 2>&1 8>&- &&
       "$oracles" "${install[@]}" --no-build-isolation -r "$sdists" 2>&1 8>&- &&
       echo "${torch_root%/torch}" >"$("$oracles" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/hotloop-torch.pth" &&
-      "$oracles" -c 'import torch, tensordict, gymnasium.envs.mujoco, minari, torchrl, robomimic.utils.dataset' 2>&1 && touch "$venv/.complete"); then
+      "$oracles" -c 'import torch, tensordict, gymnasium.envs.mujoco, minari, torchrl, robomimic.utils.dataset, onnx, onnxruntime' 2>&1 && touch "$venv/.complete"); then
       rm -rf "$venv"
       oracles=
       if [[ ${CI-} == true ]]; then explain_pip "tests/python/requirements.txt" "$errors" "it"; fi

@@ -64,6 +64,19 @@ struct RecordOptions {
 };
 int record_command(const RecordOptions& options);
 
+inline const std::vector<std::string> kExportFormats = {"onnx", "torchscript", "safetensors", "c"};
+
+struct ExportOptions {
+  std::string target;                                              // run folder or checkpoint file
+  std::string format;                                              // of kExportFormats
+  std::string output;                                              // file; empty: policy.EXTENSION
+  std::string name;                                                // of the C function; empty: policy
+  bool value = false;                                              // the critic's value too
+  CheckpointChoice checkpoint = CheckpointChoice::best_or_latest;  // of a run folder
+};
+// Writes the policy, and what it says of itself into OUTPUT.json.
+int export_command(const ExportOptions& options);
+
 struct ReplayOptions {
   std::string log;
   std::string device;  // empty: the kind that the log was made on

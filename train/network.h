@@ -12,6 +12,8 @@
 
 namespace hotloop {
 
+struct PolicyGraph;  // train/export/graph.h
+
 enum class Precision : std::uint8_t { fp32, tf32, bf16 };
 
 // Part `index` of a minibatch: rows [begin, end), the networks' outputs and their gradients for them, on the device.
@@ -73,6 +75,9 @@ struct GenericLibrary {
   // LibTorch's own settings, once a process: threads, TF32, determinism.
   void (*configure)(Device device, Precision precision);
   const char* (*version)();
+  // A TorchScript file's content: forward(observation[, action_mask]) -> action, and methods logits and value where the
+  // graph has them. `metadata` becomes the extra file metadata.json.
+  std::string (*torchscript)(const PolicyGraph& graph, const std::string& metadata);
 };
 
 // Loads libhotloop_generic.so from beside the program (or its ../lib) at the first call. Error where it is missing.

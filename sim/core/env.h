@@ -65,6 +65,7 @@ struct EnvSpec {
   double reward_threshold = std::numeric_limits<double>::quiet_NaN();  // NaN: the task names none
   bool has_action_mask = false;                                        // filled in by the registry
   std::vector<std::string> reward_terms = {};  // parts of the reward, as Gymnasium's info names them; may be empty
+  double control_period = 0;  // [s] from one action to the next, for exported policies; 0: the task does not say
   std::int64_t obs_dim() const { return static_cast<std::int64_t>(observation.low.size()); }
 };
 

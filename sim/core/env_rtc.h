@@ -46,6 +46,7 @@ struct EnvSpec {
   ActionSpace action;
   int max_episode_steps = 0;
   double reward_threshold = 0;
+  double control_period = 0;
 };
 
 template <int L>

@@ -10,6 +10,16 @@
 
 namespace hotloop {
 
+// What a controller of the modelled robot must know. Joints are the hinges and slides, in the model's order; names are
+// the model's, empty where it gives none.
+struct RobotInfo {
+  double control_period = 0;  // [s] from one action to the next
+  std::vector<std::string> joint_names, actuator_names;
+  std::vector<std::string> actuator_joints;     // that each actuator moves; empty: a tendon
+  std::vector<double> default_joint_positions;  // [rad], [m]: the model's qpos0
+  std::vector<double> actuator_gear;            // from control to force or torque
+};
+
 struct EnvEntry {
   EnvSpec spec;  // with every option at its default
   std::unique_ptr<Batch> (*make)(const BatchConfig&) = nullptr;
@@ -17,6 +27,7 @@ struct EnvEntry {
   std::vector<EnvOptionInfo> options = {};                   // what BatchConfig::options may set
   EnvSpec (*spec_with)(const EnvOptions&) = nullptr;         // null: no options
   EnvOptions (*resolve)(const EnvOptions& given) = nullptr;  // null: no options
+  RobotInfo (*robot)(const EnvOptions&) = nullptr;           // null: no model
   bool per_lane = false;                                     // a group of lanes steps a world
   int built_in = -1;  // place in BuiltInEnvs (sim/envs/env_list.h), whose sources the program carries; -1: not there
 };

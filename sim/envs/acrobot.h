@@ -38,7 +38,8 @@ struct Acrobot {
             .observation = {{-1, -1, -1, -1, -speed_1, -speed_2}, {1, 1, 1, 1, speed_1, speed_2}},
             .action = ActionSpace::discrete(3),  // torque -1, 0, +1
             .max_episode_steps = 500,
-            .reward_threshold = -100};
+            .reward_threshold = -100,
+            .control_period = 0.2};
   }
 
   SIM_HD static void reset(const Params& p, State& s, Rng& rng) {

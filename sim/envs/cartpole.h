@@ -37,7 +37,8 @@ struct CartPole {
             .observation = {{-x, -inf, -theta, -inf}, {x, inf, theta, inf}},
             .action = ActionSpace::discrete(2),
             .max_episode_steps = 500,
-            .reward_threshold = 475};
+            .reward_threshold = 475,
+            .control_period = 0.02};
   }
 
   SIM_HD static void reset(const Params& p, State& s, Rng& rng) {

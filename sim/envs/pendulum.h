@@ -31,7 +31,8 @@ struct Pendulum {
     return {.name = "Pendulum-v1",
             .observation = {{-1.0f, -1.0f, -8.0f}, {1.0f, 1.0f, 8.0f}},
             .action = ActionSpace::box({-2.0f}, {2.0f}),
-            .max_episode_steps = 200};
+            .max_episode_steps = 200,
+            .control_period = 0.05};
   }
 
   SIM_HD static void reset(const Params& p, State& s, Rng& rng) {

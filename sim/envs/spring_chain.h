@@ -36,7 +36,8 @@ struct SpringChain {
     return {.name = "SpringChain-v0",
             .observation = {low, high},
             .action = ActionSpace::multi_discrete({3, 2}),  // left end: pull, rest, push; right end: rest, push
-            .max_episode_steps = 200};
+            .max_episode_steps = 200,
+            .control_period = 0.02};
   }
 
   template <class G>

@@ -126,7 +126,8 @@ EnvEntry make_task_entry() {
           .model = Exact::kModel,
           .options = task_option_infos<Exact>(),
           .spec_with = &task_spec<Exact>,
-          .resolve = &resolve_task_options<Exact>};
+          .resolve = &resolve_task_options<Exact>,
+          .robot = &task_robot<Exact>};
 }
 
 // For a program outside this tree: adds its task.

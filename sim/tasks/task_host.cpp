@@ -80,6 +80,24 @@ int find_body(const EnvOption& option, const ModelData& model) {
   return id;
 }
 
+RobotInfo robot_info(const ModelData& model, int frame_skip) {
+  RobotInfo robot;
+  robot.control_period = model.timestep * frame_skip;
+  for (int j = 0; j < model.njnt; ++j) {
+    const auto type = static_cast<JointType>(model.jnt_type[j]);
+    if (type != JointType::hinge && type != JointType::slide) continue;
+    robot.joint_names.push_back(model.jnt_names[j]);
+    robot.default_joint_positions.push_back(model.qpos0[model.jnt_qposadr[j]]);
+  }
+  robot.actuator_names = model.actuator_names;
+  for (int u = 0; u < model.nu; ++u) {
+    const bool tendon = static_cast<Transmission>(model.actuator_trntype[u]) == Transmission::tendon;
+    robot.actuator_joints.push_back(tendon ? "" : model.jnt_names[model.actuator_trnid[u]]);
+    robot.actuator_gear.push_back(model.actuator_gear[6 * u]);
+  }
+  return robot;
+}
+
 EnvSpec make_task_spec(const TaskSizes& task, int obs_dim, int max_episode_steps, double reward_threshold,
                        std::vector<std::string> reward_terms) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();

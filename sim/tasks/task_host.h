@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/core/batch.h"
+#include "sim/core/registry.h"
 #include "sim/core/value.h"
 #include "sim/mujoco/load.h"
 #include "sim/tasks/randomize.h"
@@ -149,6 +149,14 @@ std::vector<EnvOptionInfo> task_option_infos() {
   });
   for (EnvOptionInfo& info : randomize_infos()) infos.push_back(std::move(info));
   return infos;
+}
+
+RobotInfo robot_info(const ModelData& model, int frame_skip);
+
+template <class T>
+RobotInfo task_robot(const EnvOptions& given) {
+  const ModelData& model = load_task_model(task_sizes<T>())->data();
+  return robot_info(model, read_options<T>(given, &model).frame_skip);
 }
 
 // Observations are unbounded.

@@ -121,7 +121,7 @@ std::vector<BadInput> contradictions() {
 
 std::vector<BadInput> command_cases() {
   std::vector<BadInput> cases;
-  const Words commands = {"train", "play", "record", "convert", "bench", "list", "doctor", "test"};
+  const Words commands = {"train", "play", "export", "record", "convert", "bench", "list", "doctor", "test"};
   for (const std::string& command : commands) {
     for (const std::string& wrong : misspelt(command, commands)) cases.push_back({{wrong}, command});
     cases.push_back({{command, "--no-such-option"}, "--no-such-option"});

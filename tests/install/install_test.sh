@@ -30,3 +30,17 @@ for task in CartPole-v1 Corridor-v0; do
   grep -q "$task" <<<"$list" || { echo "the example does not list $task: $list"; exit 1; }
 done
 echo "$list"
+
+# its policies leave as those of our own tasks do
+corridor=(env -u LD_LIBRARY_PATH "$work/build/corridor")
+cd "$work"
+"${corridor[@]}" train Corridor-v0 --device cpu --num-envs 4 --num-steps 16 --num-minibatches 1 --total-timesteps 64 \
+  --eval-episodes 2 --quiet --run-dir run
+for format in onnx c torchscript safetensors; do "${corridor[@]}" export run --to "$format"; done
+for file in policy.{onnx,c,pt,safetensors}; do
+  if [[ ! -s $file ]] || ! grep -q '"task": "Corridor-v0"' "$file.json"; then
+    echo "$file is no policy of Corridor-v0"
+    exit 1
+  fi
+done
+cc -std=c99 -Wall -Wextra -pedantic -Werror -c policy.c -o policy.o

@@ -18,8 +18,8 @@ void configure(Device device, Precision precision) {
 }  // namespace hotloop
 
 extern "C" const hotloop::GenericLibrary* hotloop_generic_library() {
-  static const hotloop::GenericLibrary library = {&hotloop::make_mlp, &hotloop::make_mlp_double,
-                                                  &hotloop::capture_graph, &hotloop::configure,
-                                                  [] { return TORCH_VERSION; }};
+  static const hotloop::GenericLibrary library = {&hotloop::make_mlp,           &hotloop::make_mlp_double,
+                                                  &hotloop::capture_graph,      &hotloop::configure,
+                                                  [] { return TORCH_VERSION; }, &hotloop::torchscript_content};
   return &library;
 }

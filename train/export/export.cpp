@@ -1,0 +1,105 @@
+// export_command: a trained policy as a file that runs without hotloop.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "data/file.h"
+#include "sim/core/error.h"
+#include "sim/core/value.h"
+#include "train/commands.h"
+#include "train/export/formats.h"
+#include "train/network.h"
+#include "train/progress.h"
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string extension(const std::string& format) { return format == "torchscript" ? ".pt" : "." + format; }
+
+// Error where something is there already: nothing is replaced.
+fs::path checked_target(const std::string& output) {
+  std::error_code reason;
+  fs::path path = output;
+  path = fs::weakly_canonical(fs::absolute(path.has_filename() ? path : path.parent_path()), reason);
+  if (reason || !path.has_filename()) throw Error("-o " + shown(output) + ": no file can be written there");
+  if (fs::exists(fs::symlink_status(path, reason)))
+    throw Error("'" + path.string() + "' exists; remove it or name another -o");
+  return path;
+}
+
+std::vector<float> parameters_of(const Safetensors& file, const PolicySpec& policy) {
+  std::vector<float> parameters(static_cast<std::size_t>(policy.num_parameters), 0.0f);
+  for (const ParameterSpec& p : policy.parameters) {
+    const std::vector<float> values = file.values<float>(p.name);
+    std::copy(values.begin(), values.end(), parameters.begin() + p.offset);
+  }
+  return parameters;
+}
+
+std::vector<double> normalizer_of(const Safetensors& file, const PolicySpec& policy) {
+  std::vector<double> state;
+  if (!policy.normalize_observation) return state;
+  for (const char* part : {"mean", "sum_squares", "count"}) {
+    const std::vector<double> values = file.values<double>(std::string("observation_normalizer.") + part);
+    state.insert(state.end(), values.begin(), values.end());
+  }
+  return state;
+}
+
+// The file's content; safetensors are written to their file at once.
+std::string content_of(const ExportOptions& options, const PolicyGraph& graph, const OrderedJson& metadata) {
+  if (options.format == "onnx") return onnx_content(graph, metadata);
+  if (options.format == "c") return c_content(graph, metadata, options.name.empty() ? "policy" : options.name);
+  if (options.format == "torchscript") return load_generic().torchscript(graph, metadata.dump(1));
+  return "";
+}
+
+// Both files or none.
+void write_files(const fs::path& path, const fs::path& side, const ExportOptions& options, const PolicyGraph& graph,
+                 const OrderedJson& metadata) {
+  const std::string content = content_of(options, graph, metadata);
+  make_folder(path.parent_path());
+  write_file(side, metadata.dump(2) + "\n");
+  try {
+    if (options.format == "safetensors")
+      write_policy_safetensors(path, graph, metadata);
+    else
+      write_file(path, content);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(side, ignored);
+    throw;
+  }
+}
+
+}  // namespace
+
+int export_command(const ExportOptions& options) {
+  const fs::path checkpoint = resolve_checkpoint(options.target, options.checkpoint);
+  const Safetensors file = read_checkpoint(checkpoint);
+  const CheckpointInfo info = checkpoint_info(file);
+  const EnvEntry& env = find_environment(info.config.task);
+  const EnvSpec spec = spec_with_options(env, info.config.env);
+  const PolicySpec policy = make_policy_spec(info.config, spec);
+  check_policy(file, policy);
+  const std::string output = options.output.empty() ? "policy" + extension(options.format) : options.output;
+  const fs::path target = checked_target(output), side_target = checked_target(target.string() + ".json");
+  PolicyGraph graph;
+  try {
+    graph = make_policy_graph(policy, parameters_of(file, policy), normalizer_of(file, policy), options.value);
+  } catch (const Error& e) {
+    throw Error(checkpoint.string() + ": " + e.what());
+  }
+  const OrderedJson metadata = export_metadata(info, file.metadata_value("hotloop_version"), env, spec, policy, graph);
+  write_files(target, side_target, options, graph, metadata);
+  write_output(fmt::format("{}: policy of {} after {} steps\n{}: {} with {}; the same facts in {}\n",
+                           checkpoint.string(), info.config.task,
+                           count_text(static_cast<double>(info.counters.global_step)), output, options.format,
+                           fmt::join(graph.outputs, ", "), output + ".json"));
+  return 0;
+}
+
+}  // namespace hotloop
