@@ -156,7 +156,8 @@ void refuse_unused(const BenchOptions& options, const std::vector<std::string>& 
     refuse("--max-contacts " + std::to_string(options.max_contacts), "bench physics");
   if (!physics && options.generic) refuse("--generic", "bench physics");
   if (!physics && options.staged) refuse("--staged", "bench physics");
-  if (!trains && options.seconds_given) refuse(fmt::format("--seconds {}", options.seconds), "bench train, log and export");
+  if (!trains && options.seconds_given)
+    refuse(fmt::format("--seconds {}", options.seconds), "bench train, log and export");
   if (!runs("log") && !options.log_flag.empty()) refuse(options.log_flag, "bench log");
   if (trains) return;  // they take every key
   std::vector<std::string> used = {"device", "num_threads", "num_envs"};
@@ -168,7 +169,8 @@ void refuse_unused(const BenchOptions& options, const std::vector<std::string>& 
       if (set_by_user(options, "task")) continue;
       throw Error(s.label() + " " + shown(s.text) + ": is an option of one task; name it with --task");
     }
-    refuse(s.label() + " " + shown(s.text), runs("env") ? "bench train, log and export" : "bench env, train, log and export");
+    refuse(s.label() + " " + shown(s.text),
+           runs("env") ? "bench train, log and export" : "bench env, train, log and export");
   }
 }
 

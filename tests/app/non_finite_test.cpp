@@ -43,9 +43,9 @@ TEST(NonFinite, EpisodesAreNoEpisodesOfReturnZero) {
   const nlohmann::json result = nlohmann::json::parse(played.out);
   EXPECT_EQ(result.at("non_finite_episodes"), 10);
   EXPECT_TRUE(result.at("return_mean").is_null());
-  const ProgramResult recorded = run_program({"record", run, "--device", "cpu", "--format", "d4rl", "--episodes", "10",
-                                              "-o", (folder / "set.hdf5").string()},
-                                             ".", 120);
+  const ProgramResult recorded = run_program(
+      {"record", run, "--device", "cpu", "--format", "d4rl", "--episodes", "10", "-o", (folder / "set.hdf5").string()},
+      ".", 120);
   EXPECT_EQ(recorded.status, 2);
   EXPECT_EQ(recorded.err, "hotloop: record: 1010 episodes of Pusher-v5 in a row turned non-finite\n");
   EXPECT_FALSE(std::filesystem::exists(folder / ".set.hdf5.recording"));
