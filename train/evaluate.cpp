@@ -47,13 +47,13 @@ void Evaluator::play_round(std::int64_t round, EvaluationResult& result,
     if (log_) log_->before_step(observation);
     net_.act(exec_, config.num_envs, observation, mask, !stochastic_, key, buffers_.action.data());
     batch->step(exec_, buffers_.io());
-    ends_.record(exec_, *batch, buffers_.io());
     if (log_) log_->after_step(buffers_.io());
     ++key.t;
   };
   if (log_) log_->start(exec_, *batch, config.seed);
   for (int t = 0; t < max_episode_steps_; ++t) {
     step();
+    ends_.record(exec_, *batch, buffers_.io());
     if ((t + 1) % kCheckEvery != 0 && t + 1 < max_episode_steps_) continue;
     copy_async(exec_, ends.data(), {}, ends_.data(), exec_.device, ends.size());
     synchronize(exec_);
