@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "data/json_text.h"
 #include "sim/core/registry.h"
 #include "sim/core/value.h"
 #include "sim/core/version.h"
@@ -98,6 +99,28 @@ std::string provenance_json(const DatasetInfo& info) {
               {"algorithm", info.algorithm},
               {"description", info.description}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+DatasetInfo info_from_provenance(const std::string& text, const std::string& where) {
+  const auto json = parse_json_object<Json>(text, where);
+  const auto text_of = [&](const char* key) {
+    if (!json.contains(key) || !json[key].is_string()) throw Error(where + ": names no " + key);
+    return json[key].get<std::string>();
+  };
+  DatasetInfo info;
+  const EnvEntry& env = find_environment(text_of("task"));
+  EnvOptions options;
+  if (json.contains("options") && json["options"].is_object())
+    for (const auto& [key, value] : json["options"].items())
+      if (value.is_string()) options.push_back({key, value.get<std::string>(), where + ": " + key});
+  info.options = resolve_options(env, options);
+  info.env = spec_with_options(env, info.options);
+  if (const auto limit = json.find("max_episode_steps"); limit != json.end() && limit->is_number_integer())
+    info.env.max_episode_steps = limit->get<int>();
+  info.dataset_id = text_of("dataset_id");
+  info.algorithm = text_of("algorithm");
+  info.description = text_of("description");
+  return info;
 }
 
 }  // namespace hotloop

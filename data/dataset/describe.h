@@ -16,6 +16,9 @@ std::string gymnasium_spec_json(const DatasetInfo& info);
 // What every format carries beside its own metadata, so that a dataset can be traced: one JSON object.
 std::string provenance_json(const DatasetInfo& info);
 
+// The way back, of a dataset of a task that this program has. Error starting with `where` where it is not such a text.
+DatasetInfo info_from_provenance(const std::string& text, const std::string& where);
+
 inline constexpr const char* kProvenanceKey = "hotloop";  // attribute or key that holds it
 
 }  // namespace hotloop

@@ -54,18 +54,15 @@ bool open_hdf5(const fs::path& path, OpenHdf5& file, Report& report) {
 void inspect_hdf5(const fs::path& path, Report& report) {
   OpenHdf5 file;
   if (!open_hdf5(path, file, report)) return;
-  if (is_log(path, file)) {
+  report.format = kind_of(file, path);
+  if (report.format == "trajectory log") {
     file.file.reset();
-    report.format = "trajectory log";
     inspect_log(path, report);
-  } else if (is_minari(file, path)) {
-    report.format = "minari";
+  } else if (report.format == "minari") {
     inspect_minari(file, path.parent_path() / "metadata.json", report);
-  } else if (hdf5_is_group(file.file.get(), "data")) {
-    report.format = "robomimic";
+  } else if (report.format == "robomimic") {
     inspect_robomimic(file, report);
-  } else if (is_d4rl(file)) {
-    report.format = "d4rl";
+  } else if (report.format == "d4rl") {
     inspect_d4rl(file, report);
   } else {
     throw Error(path.string() + ": is HDF5, but no trajectory log, minari, d4rl or robomimic dataset");
@@ -74,18 +71,26 @@ void inspect_hdf5(const fs::path& path, Report& report) {
 
 }  // namespace
 
+std::string kind_of(const OpenHdf5& file, const fs::path& path) {
+  if (is_log(path, file)) return "trajectory log";
+  if (is_minari(file, path)) return "minari";
+  if (hdf5_is_group(file.file.get(), "data")) return "robomimic";
+  return is_d4rl(file) ? "d4rl" : "";
+}
+
+fs::path file_to_read(const fs::path& path) {
+  std::error_code ignored;
+  for (const char* inner : {"main_data.hdf5", "data/main_data.hdf5"})
+    if (fs::is_directory(path, ignored) && fs::exists(path / inner, ignored)) return path / inner;
+  return !fs::exists(path, ignored) && fs::exists(log_part_path(path), ignored) ? log_part_path(path) : path;
+}
+
 Report inspect(const fs::path& path) {
   const Hdf5Quiet quiet;
   std::error_code ignored;
   Report report;
   report.path = path.string();
-  fs::path file = path;
-  if (fs::is_directory(path, ignored)) {
-    for (const char* inner : {"main_data.hdf5", "data/main_data.hdf5"})
-      if (fs::exists(path / inner, ignored)) file = path / inner;
-  } else if (!fs::exists(path, ignored) && fs::exists(log_part_path(path), ignored)) {
-    file = log_part_path(path);
-  }
+  const fs::path file = file_to_read(path);
   if (fs::is_regular_file(file, ignored)) {
     inspect_hdf5(file, report);
   } else if (fs::exists(file / "meta.json", ignored)) {

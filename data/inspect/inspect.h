@@ -17,6 +17,10 @@ struct OpenHdf5 {
   Hdf5Handle file;
   double bytes = 0;
 };
+// "trajectory log", "minari", "robomimic", "d4rl", or "" for none of them.
+std::string kind_of(const OpenHdf5& file, const std::filesystem::path& path);
+// The HDF5 file of a minari dataset, a log's .part where there is no more; other paths as they are.
+std::filesystem::path file_to_read(const std::filesystem::path& path);
 void inspect_log(const std::filesystem::path& path, Report& report);
 // metadata: Minari's metadata.json.
 void inspect_minari(const OpenHdf5& file, const std::filesystem::path& metadata, Report& report);

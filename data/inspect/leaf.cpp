@@ -132,7 +132,7 @@ std::vector<DataLeaf> hdf5_leaves(hid_t file, const std::string& path, double fi
 }
 
 DataLeaf raw_leaf(const std::filesystem::path& path, const std::string& name, DType dtype, std::int64_t rows,
-                  std::vector<std::int64_t> row_shape) {
+                  std::vector<std::int64_t> row_shape, bool may_be_longer) {
   DataLeaf leaf{name, dtype, rows, std::move(row_shape)};
   std::size_t row_bytes = dtype_size(dtype), bytes = 0;
   for (const std::int64_t d : leaf.row_shape)
@@ -141,7 +141,8 @@ DataLeaf raw_leaf(const std::filesystem::path& path, const std::string& name, DT
   std::error_code error;
   const std::uintmax_t held =
       std::filesystem::is_regular_file(path, error) ? std::filesystem::file_size(path, error) : 0;
-  if (__builtin_mul_overflow(row_bytes, static_cast<std::size_t>(rows), &bytes) || held != bytes)
+  if (__builtin_mul_overflow(row_bytes, static_cast<std::size_t>(rows), &bytes) ||
+      (may_be_longer ? held < bytes : held != bytes))
     throw Error(
         fmt::format("{}: has {} bytes, but its shape says {} rows of {}", path.string(), held, rows, row_bytes));
   if (bytes == 0) return leaf;  // no file

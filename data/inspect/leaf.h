@@ -34,9 +34,9 @@ struct DataLeaf {
 DataLeaf hdf5_leaf(hid_t file, const std::string& path, const std::string& name, double file_bytes);
 // Every dataset below group `path`, named from there; those that cannot be opened are problems.
 std::vector<DataLeaf> hdf5_leaves(hid_t file, const std::string& path, double file_bytes, Report& report);
-// A raw file. Error where it has not exactly the size.
+// A raw file. Error where it has not exactly the size; `may_be_longer`: or more.
 DataLeaf raw_leaf(const std::filesystem::path& path, const std::string& name, DType dtype, std::int64_t rows,
-                  std::vector<std::int64_t> row_shape);
+                  std::vector<std::int64_t> row_shape, bool may_be_longer = false);
 
 // Values of one block as numbers: bool as 0 and 1.
 double leaf_number(DType dtype, const std::byte* element);

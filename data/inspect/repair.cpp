@@ -1,11 +1,14 @@
 #include "data/inspect/repair.h"
 
+#include "data/inspect/damaged_leaf.h"
 #include "data/log/log_reader.h"
 #include "data/log/log_writer.h"
 #include "sim/core/error.h"
 
 namespace hotloop {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::size_t kMostProblems = 50;
 
@@ -62,11 +65,27 @@ class Copier {
 
 }  // namespace
 
+void Repaired::problem(const std::string& text) {
+  if (problems.size() < kMostProblems) problems.push_back(text);
+}
+
+Repaired repair(const fs::path& path, const fs::path& target) {
+  const fs::path file = file_to_read(path);
+  std::error_code ignored;
+  if (fs::is_directory(file, ignored)) return repair_dataset(path, target);
+  bool log = true;  // what cannot be opened: its reader says why
+  if (fs::exists(file, ignored)) {
+    const OpenHdf5 opened = open_damaged_hdf5(file);
+    log = opened.file.get() < 0 || kind_of(opened, file) == "trajectory log";
+  }
+  return log ? repair_log(path, target) : repair_dataset(path, target);
+}
+
 Repaired repair_log(const std::filesystem::path& path, const std::filesystem::path& target) {
   const LogReader log(path);
   if (log.obs_dim() == 0)
     throw Error(path.string() + ": no observation after the rows can be read: nothing can be recovered");
-  Repaired result;
+  Repaired result{"iteration"};
   result.problems = log.problems();
   LogWriterOptions options;
   options.num_threads = 1;  // nothing is compressed
@@ -77,17 +96,17 @@ Repaired repair_log(const std::filesystem::path& path, const std::filesystem::pa
     try {
       iteration = copier.read(i);
     } catch (const Error& e) {
-      if (result.problems.size() < kMostProblems) result.problems.emplace_back(e.what());
+      result.problem(e.what());
       ++result.left_out;
       continue;
     }
     writer.append(iteration);
-    ++result.iterations;
+    ++result.recovered;
     writer.tick();
   }
   writer.set_dropped(result.left_out);
   writer.close();
-  if (result.iterations == 0) throw Error(path.string() + ": nothing can be recovered");
+  if (result.recovered == 0) throw Error(path.string() + ": nothing can be recovered");
   return result;
 }
 
