@@ -77,21 +77,20 @@ TEST(ForeignPolicy, ReturnsWhatItReturnsInGymnasium) {
     SCOPED_TRACE(name);
     const json& g = golden().at(name);
     const ProgramResult result = run_program({"play", file_of(name), "--task", g.at("task"), "--activation",
-                                              g.at("activation"), "--episodes", "20000", "--device", "cpu", "--json"},
+                                              g.at("activation"), "--episodes", "2000", "--device", "cpu", "--json"},
                                              ".", 120);
     ASSERT_EQ(result.status, 0) << result.err;
     const json played = json::parse(result.out);
     const double ours = played.at("return_std").get<double>(), theirs = g.at("return_std").get<double>();
-    const double error = std::sqrt(ours * ours / 20000 + theirs * theirs / g.at("episodes").get<double>());
+    const double error = std::sqrt(ours * ours / 2000 + theirs * theirs / g.at("episodes").get<double>());
     EXPECT_GT(error, 0);
     EXPECT_NEAR(played.at("return_mean").get<double>(), g.at("return_mean").get<double>(), 4 * error);
     EXPECT_NEAR(ours / theirs, 1, 0.4);
-    // 20000 episodes are more than there are worlds
-    EXPECT_EQ(played.at("episodes"), 20000);
+    EXPECT_EQ(played.at("episodes"), 2000);
     const auto truncated = played.at("truncated_episodes").get<std::int64_t>();
-    EXPECT_EQ(played.at("terminated_episodes").get<std::int64_t>() + truncated, 20000);
+    EXPECT_EQ(played.at("terminated_episodes").get<std::int64_t>() + truncated, 2000);
     if (g.at("task") == "CartPole-v1") {
-      EXPECT_TRUE(0 < truncated && truncated < 10000);
+      EXPECT_TRUE(0 < truncated && truncated < 1000);
       EXPECT_EQ(played.at("length_max"), 500);
       EXPECT_EQ(played.at("return_mean"), played.at("length_mean"));
     }
