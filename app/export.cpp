@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "app/cli.h"
+#include "app/policy_flags.h"
 #include "sim/core/error.h"
 #include "sim/core/value.h"
 #include "train/commands.h"
@@ -15,7 +16,7 @@ namespace {
 
 struct ExportArguments {
   ExportOptions options;
-  std::string checkpoint;
+  PolicyFlags policy;
 };
 
 // A name that C and C++ take, and that does not begin one of the compiler's own.
@@ -28,14 +29,10 @@ void check_name(const std::string& name) {
 
 int export_policy(ExportArguments& arguments) {
   ExportOptions& options = arguments.options;
-  if (options.target.empty()) throw Error("export: name a run folder or a checkpoint file");
+  options.policy = parse_policy_flags("export", arguments.policy);
   if (options.format.empty())
     throw Error(fmt::format("export: --to is missing: one of {}", fmt::join(kExportFormats, ", ")));
   parse_value("--to", options.format, {.choices = kExportFormats}, options.format);
-  if (!arguments.checkpoint.empty()) {
-    parse_value("--checkpoint", arguments.checkpoint, {.choices = {"best", "latest"}}, arguments.checkpoint);
-    options.checkpoint = arguments.checkpoint == "best" ? CheckpointChoice::best : CheckpointChoice::latest;
-  }
   if (!options.name.empty()) {
     if (options.format != "c") throw Error("--name " + shown(options.name) + ": is of --to c");
     check_name(options.name);
@@ -49,7 +46,7 @@ void add_export(Cli& cli) {
   CLI::App* command = add_command(cli, "export", "Write a trained policy as a file that runs without hotloop");
   auto arguments = std::make_shared<ExportArguments>();
   ExportOptions& options = arguments->options;
-  command->add_option("RUN|CHECKPOINT", options.target, "run folder or checkpoint file");
+  add_policy_flags(*command, arguments->policy);
   command->add_option("--to", options.format, fmt::format("one of {}", fmt::join(kExportFormats, ", ")))
       ->type_name("F");
   command
@@ -59,9 +56,6 @@ void add_export(Cli& cli) {
       ->type_name("PATH");
   command->add_flag("--value", options.value, "also the critic's value of the observation");
   command->add_option("--name", options.name, "name of the C function (default policy)")->type_name("NAME");
-  command
-      ->add_option("--checkpoint", arguments->checkpoint, "of a run folder: best or latest (default best, else latest)")
-      ->type_name("C");
   command->callback([&cli, arguments] { cli.action = [arguments] { return export_policy(*arguments); }; });
 }
 

@@ -4,6 +4,7 @@
 
 #include "app/cli.h"
 #include "app/log_flags.h"
+#include "app/policy_flags.h"
 #include "sim/core/error.h"
 #include "sim/core/registry.h"
 #include "sim/core/value.h"
@@ -16,7 +17,8 @@ constexpr std::int64_t kMaxEpisodes = 10'000'000;  // return and length of each 
 
 struct PlayArguments {
   PlayOptions options;
-  std::string episodes = "100", seed, checkpoint;
+  std::string episodes = "100", seed;
+  PolicyFlags policy;
   LogFlags log;
 };
 
@@ -24,14 +26,7 @@ int play(PlayArguments& arguments) {
   PlayOptions& options = arguments.options;
   parse_value("--episodes", arguments.episodes, {.low = 1, .high = kMaxEpisodes}, options.episodes);
   if (!arguments.seed.empty()) parse_value("--seed", arguments.seed, {.low = 0, .high = 9e18}, options.seed.emplace());
-  if (!arguments.checkpoint.empty()) {
-    parse_value("--checkpoint", arguments.checkpoint, {.choices = {"best", "latest"}}, arguments.checkpoint);
-    options.checkpoint = arguments.checkpoint == "best" ? CheckpointChoice::best : CheckpointChoice::latest;
-  }
-  if (!options.activation.empty())
-    parse_value("--activation", options.activation, {.choices = {"tanh", "relu", "elu", "silu"}}, options.activation);
-  if (!options.task.empty()) find_environment(options.task);
-  if (options.target.empty()) throw Error("play: name a run folder or a checkpoint file");
+  options.policy = parse_policy_flags("play", arguments.policy);
   options.log = parse_log_flags(arguments.log);
   return play_command(options);
 }
@@ -42,22 +37,13 @@ void add_play(Cli& cli) {
   CLI::App* command = add_command(cli, "play", "Evaluate a trained policy: returns and lengths with 95 % intervals");
   auto arguments = std::make_shared<PlayArguments>();
   PlayOptions& options = arguments->options;
-  command->add_option("RUN|CHECKPOINT", options.target,
-                      "run folder, checkpoint file, or safetensors file of a CleanRL or Stable-Baselines3 policy");
-  command->add_option("--task", options.task, "task of a CleanRL or Stable-Baselines3 policy")->type_name("TASK");
-  command
-      ->add_option("--activation", options.activation,
-                   "of a CleanRL or Stable-Baselines3 policy: tanh, relu, elu or silu (default tanh)")
-      ->type_name("A");
+  add_policy_flags(*command, arguments->policy);
   command
       ->add_option("--episodes", arguments->episodes,
                    fmt::format("episodes to play, at most {} (default 100)", kMaxEpisodes))
       ->type_name("N");
   command->add_option("--seed", arguments->seed, "seed of the episodes (default: the run's)")->type_name("S");
   command->add_option("--device", options.device, "auto, cpu, cuda or cuda:N (default auto)")->type_name("D");
-  command
-      ->add_option("--checkpoint", arguments->checkpoint, "of a run folder: best or latest (default best, else latest)")
-      ->type_name("C");
   command->add_flag("--stochastic", options.stochastic, "sample actions instead of taking the likeliest");
   add_log_flags(*command, arguments->log);
   command->add_flag("--json", options.json, "print one JSON object");

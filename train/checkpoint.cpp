@@ -128,22 +128,24 @@ void check_policy(const Safetensors& file, const PolicySpec& policy) {
   file.get("observation_normalizer.count", DType::f64, {1});
 }
 
-void load_policy(const Safetensors& file, const Exec& exec, PolicyNet& net) {
-  const PolicySpec& policy = net.policy();
-  check_policy(file, policy);
-  std::vector<float> parameters(static_cast<std::size_t>(policy.num_parameters), 0.0f);
+PolicyWeights policy_weights(const Safetensors& file, const PolicySpec& policy) {
+  PolicyWeights weights;
+  weights.parameters.resize(static_cast<std::size_t>(policy.num_parameters), 0.0f);
   for (const ParameterSpec& p : policy.parameters) {
     const NamedTensor& t = file.get(p.name);
-    std::memcpy(&parameters[static_cast<std::size_t>(p.offset)], t.bytes.data(), t.bytes.size());
+    std::memcpy(&weights.parameters[static_cast<std::size_t>(p.offset)], t.bytes.data(), t.bytes.size());
   }
-  std::vector<double> normalizer;
-  if (policy.normalize_observation) {
-    for (const char* part : {"mean", "sum_squares", "count"}) {
-      const std::string name = std::string("observation_normalizer.") + part;
-      const std::vector<double> values = file.values<double>(name);
-      normalizer.insert(normalizer.end(), values.begin(), values.end());
-    }
+  if (!policy.normalize_observation) return weights;
+  for (const char* part : {"mean", "sum_squares", "count"}) {
+    const std::vector<double> values = file.values<double>(std::string("observation_normalizer.") + part);
+    weights.normalizer.insert(weights.normalizer.end(), values.begin(), values.end());
   }
+  return weights;
+}
+
+void load_policy(const Safetensors& file, const Exec& exec, PolicyNet& net) {
+  check_policy(file, net.policy());
+  const auto [parameters, normalizer] = policy_weights(file, net.policy());
   Buffer<float> device_parameters(exec.device, parameters.size());
   Buffer<double> device_normalizer(exec.device, normalizer.size());
   copy_async(exec, device_parameters.data(), exec.device, parameters.data(), {}, device_parameters.bytes());

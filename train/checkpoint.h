@@ -43,6 +43,12 @@ Safetensors read_checkpoint(const std::filesystem::path& path);
 // Error naming the tensor that `policy` needs and the checkpoint lacks, or has in another shape.
 void check_policy(const Safetensors& file, const PolicySpec& policy);
 
+struct PolicyWeights {
+  std::vector<float> parameters;   // [num_parameters]
+  std::vector<double> normalizer;  // ObservationNormalizer's state; empty where observations are not normalised
+};
+// Of a file that check_policy() has passed.
+PolicyWeights policy_weights(const Safetensors& file, const PolicySpec& policy);
 // The policy of a checkpoint, onto net's device. Error naming the tensor that does not fit.
 void load_policy(const Safetensors& file, const Exec& exec, PolicyNet& net);
 

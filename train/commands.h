@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "train/config.h"
+#include "train/foreign_policy.h"
 #include "train/log_options.h"
 #include "train/run_dir.h"
 #include "train/run_scores.h"
@@ -23,15 +24,13 @@ struct TrainOptions {
 int train_command(const TrainConfig& config, const TrainOptions& options);
 
 struct PlayOptions {
-  std::string target;            // run folder, checkpoint file or a policy of another program
-  std::string task, activation;  // of such a policy; empty: the checkpoint's, tanh
+  PolicyTarget policy;
   std::int64_t episodes = 100;
   bool json = false;
   std::optional<std::int64_t> seed;  // nothing: the run's own
   std::string device = "auto";
   bool stochastic = false;
-  CheckpointChoice checkpoint = CheckpointChoice::best_or_latest;  // of a run folder
-  LogOptions log;                                                  // of trajectories
+  LogOptions log;  // of trajectories
 };
 int play_command(const PlayOptions& options);
 
@@ -67,12 +66,11 @@ int record_command(const RecordOptions& options);
 inline const std::vector<std::string> kExportFormats = {"onnx", "torchscript", "safetensors", "c"};
 
 struct ExportOptions {
-  std::string target;                                              // run folder or checkpoint file
-  std::string format;                                              // of kExportFormats
-  std::string output;                                              // file; empty: policy.EXTENSION
-  std::string name;                                                // of the C function; empty: policy
-  bool value = false;                                              // the critic's value too
-  CheckpointChoice checkpoint = CheckpointChoice::best_or_latest;  // of a run folder
+  PolicyTarget policy;
+  std::string format;  // of kExportFormats
+  std::string output;  // file; empty: policy.EXTENSION
+  std::string name;    // of the C function; empty: policy
+  bool value = false;  // the critic's value too
 };
 // Writes the policy, and what it says of itself into OUTPUT.json.
 int export_command(const ExportOptions& options);

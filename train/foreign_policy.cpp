@@ -176,6 +176,9 @@ Safetensors read_policy(const std::filesystem::path& argument, CheckpointChoice 
   if (std::filesystem::is_directory(argument, ignored)) return read_checkpoint(path);  // runs hold nothing else
   const Safetensors file = Safetensors::read(path, {.require_checksum = false});
   if (is_checkpoint(file)) return read_checkpoint(path);
+  const auto format = file.metadata().find("format");
+  if (format != file.metadata().end() && format->second == "hotloop-policy")
+    throw Error(path.string() + ": is what export wrote, no checkpoint of hotloop: name the run that it is of");
   const Program* program = program_of(file);
   if (program == nullptr)
     throw Error(path.string() +
@@ -192,6 +195,18 @@ Safetensors read_policy(const std::filesystem::path& argument, CheckpointChoice 
   info.config = resolve_settings(parse_settings(to_toml(translation.config), path.string()));
   info.counters.window_reward_terms.resize(env.spec.reward_terms.size());
   return Safetensors::of(path.string(), translation.tensors, checkpoint_metadata(info));
+}
+
+Safetensors read_policy(const PolicyTarget& target) {
+  Safetensors file = read_policy(target.path, target.checkpoint,
+                                 {target.task, target.activation.empty() ? "tanh" : target.activation});
+  const TrainConfig config = checkpoint_info(file).config;
+  if (!target.task.empty() && target.task != config.task)
+    throw Error(fmt::format("--task {}: {} is a policy of {}", shown(target.task), file.name(), config.task));
+  if (!target.activation.empty() && target.activation != config.activation)
+    throw Error(
+        fmt::format("--activation {}: the policy of {} has {}", target.activation, file.name(), config.activation));
+  return file;
 }
 
 }  // namespace hotloop

@@ -28,4 +28,13 @@ struct ForeignOptions {
 // and what is missing, superfluous or of another shape.
 Safetensors read_policy(const std::filesystem::path& argument, CheckpointChoice choice, const ForeignOptions& options);
 
+// Which policy a command is about.
+struct PolicyTarget {
+  std::string path;              // run folder, checkpoint file or a policy of another program
+  std::string task, activation;  // of such a policy; empty: the checkpoint's, tanh
+  CheckpointChoice checkpoint = CheckpointChoice::best_or_latest;  // of a run folder
+};
+// As above. Error also where a task or an activation is named and the file is of another.
+Safetensors read_policy(const PolicyTarget& target);
+
 }  // namespace hotloop

@@ -111,23 +111,10 @@ std::string text_report(const PlayOptions& options, const Played& played, const 
   return text + kIntervals + "\n";
 }
 
-// The checkpoint that `options` name; --task and --activation are for policies of other programs.
-Safetensors read_target(const PlayOptions& options) {
-  Safetensors file = read_policy(options.target, options.checkpoint,
-                                 {options.task, options.activation.empty() ? "tanh" : options.activation});
-  const TrainConfig config = checkpoint_info(file).config;
-  if (!options.task.empty() && options.task != config.task)
-    throw Error(fmt::format("--task {}: {} is a policy of {}", shown(options.task), file.name(), config.task));
-  if (!options.activation.empty() && options.activation != config.activation)
-    throw Error(
-        fmt::format("--activation {}: the policy of {} has {}", options.activation, file.name(), config.activation));
-  return file;
-}
-
 }  // namespace
 
 int play_command(const PlayOptions& options) {
-  const Safetensors file = read_target(options);
+  const Safetensors file = read_policy(options.policy);
   const CheckpointInfo info = checkpoint_info(file);
   const EnvEntry& env = find_environment(info.config.task);
   const PolicySpec policy = make_policy_spec(info.config, spec_with_options(env, info.config.env));

@@ -251,7 +251,7 @@ TEST_F(BadExport, Checkpoints) {
   damaged(flipped, "bad.safetensors");
   // an exported policy is no checkpoint
   run({"export", "run", "--to", "safetensors", "-o", "policy.safetensors"}, folder_.path());
-  check({"policy.safetensors", "--to", "c"}, "policy.safetensors: a safetensors file, but no checkpoint of hotloop");
+  check({"policy.safetensors", "--to", "c"}, "policy.safetensors: is what export wrote, no checkpoint of hotloop");
   // weights that are not numbers
   const Safetensors file = Safetensors::read(folder_ / "run/latest.safetensors");
   std::vector<NamedTensor> tensors = file.tensors();

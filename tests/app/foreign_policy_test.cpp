@@ -70,6 +70,22 @@ TEST(ForeignPolicy, ActsAsItsMakersProgramDoes) {
   }
 }
 
+TEST(ForeignPolicy, IsExported) {
+  const TempFolder folder;
+  for (const std::string name : kNames) {
+    const json& g = golden().at(name);
+    const std::string output = (folder.path() / (name + ".c")).string();
+    const ProgramResult nameless = run_program({"export", file_of(name), "--to", "c", "-o", output}, ".", 60);
+    EXPECT_EQ(nameless.status, 2);
+    EXPECT_NE(nameless.err.find("--task"), std::string::npos) << nameless.err;
+    const ProgramResult result = run_program({"export", file_of(name), "--task", g.at("task"), "--activation",
+                                              g.at("activation"), "--to", "c", "-o", output},
+                                             ".", 60);
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_EQ(json::parse(read_file(output + ".json", 1 << 20)).at("task"), g.at("task"));
+  }
+}
+
 // What Gymnasium returned on average lies where this program's mean does: within four standard errors of the
 // difference.
 TEST(ForeignPolicy, ReturnsWhatItReturnsInGymnasium) {

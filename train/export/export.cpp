@@ -7,6 +7,7 @@
 #include "data/file.h"
 #include "sim/core/error.h"
 #include "sim/core/value.h"
+#include "train/checkpoint.h"
 #include "train/commands.h"
 #include "train/export/formats.h"
 #include "train/network.h"
@@ -28,25 +29,6 @@ fs::path checked_target(const std::string& output) {
   if (fs::exists(fs::symlink_status(path, reason)))
     throw Error("'" + path.string() + "' exists; remove it or name another -o");
   return path;
-}
-
-std::vector<float> parameters_of(const Safetensors& file, const PolicySpec& policy) {
-  std::vector<float> parameters(static_cast<std::size_t>(policy.num_parameters), 0.0f);
-  for (const ParameterSpec& p : policy.parameters) {
-    const std::vector<float> values = file.values<float>(p.name);
-    std::copy(values.begin(), values.end(), parameters.begin() + p.offset);
-  }
-  return parameters;
-}
-
-std::vector<double> normalizer_of(const Safetensors& file, const PolicySpec& policy) {
-  std::vector<double> state;
-  if (!policy.normalize_observation) return state;
-  for (const char* part : {"mean", "sum_squares", "count"}) {
-    const std::vector<double> values = file.values<double>(std::string("observation_normalizer.") + part);
-    state.insert(state.end(), values.begin(), values.end());
-  }
-  return state;
 }
 
 // The file's content; safetensors are written to their file at once.
@@ -78,8 +60,7 @@ void write_files(const fs::path& path, const fs::path& side, const ExportOptions
 }  // namespace
 
 int export_command(const ExportOptions& options) {
-  const fs::path checkpoint = resolve_checkpoint(options.target, options.checkpoint);
-  const Safetensors file = read_checkpoint(checkpoint);
+  const Safetensors file = read_policy(options.policy);
   const CheckpointInfo info = checkpoint_info(file);
   const EnvEntry& env = find_environment(info.config.task);
   const EnvSpec spec = spec_with_options(env, info.config.env);
@@ -89,16 +70,16 @@ int export_command(const ExportOptions& options) {
   const fs::path target = checked_target(output), side_target = checked_target(target.string() + ".json");
   PolicyGraph graph;
   try {
-    graph = make_policy_graph(policy, parameters_of(file, policy), normalizer_of(file, policy), options.value);
+    const PolicyWeights weights = policy_weights(file, policy);
+    graph = make_policy_graph(policy, weights.parameters, weights.normalizer, options.value);
   } catch (const Error& e) {
-    throw Error(checkpoint.string() + ": " + e.what());
+    throw Error(file.name() + ": " + e.what());
   }
   const OrderedJson metadata = export_metadata(info, file.metadata_value("hotloop_version"), env, spec, policy, graph);
   write_files(target, side_target, options, graph, metadata);
-  write_output(fmt::format("{}: policy of {} after {} steps\n{}: {} with {}; the same facts in {}\n",
-                           checkpoint.string(), info.config.task,
-                           count_text(static_cast<double>(info.counters.global_step)), output, options.format,
-                           fmt::join(graph.outputs, ", "), output + ".json"));
+  write_output(fmt::format("{}: policy of {} after {} steps\n{}: {} with {}; the same facts in {}\n", file.name(),
+                           info.config.task, count_text(static_cast<double>(info.counters.global_step)), output,
+                           options.format, fmt::join(graph.outputs, ", "), output + ".json"));
   return 0;
 }
 
