@@ -54,7 +54,8 @@ void add_compare(Cli& cli) {
                    "a run's score: its last value of the metric, the best, or the mean of all (default last)")
       ->type_name("S");
   command->add_option("--until", arguments->until, "leave out what came after this step")->type_name("STEP");
-  command->add_option("--reference", options.references, "scores that count as 0 and 1; may be given for each task")
+  command
+      ->add_option("--reference", options.references, "scores that count as 0 and 1; give the flag again for each task")
       ->type_name("TASK=LOW,HIGH")
       ->allow_extra_args(false);
   command->add_option("--resamples", arguments->resamples, "of the bootstrap (default 10000)")->type_name("N");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "data/file.h"
 #include "sim/core/error.h"
 #include "sim/core/value.h"
+#include "train/stop_signal.h"
 
 namespace hotloop {
 namespace {
@@ -54,8 +56,14 @@ pid_t spawn(const std::vector<std::string>& arguments, int error_file) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, error_file, STDERR_FILENO);
+  // Ctrl-C is for the process that waits, which ends this one
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setpgroup(&attributes, 0);
   pid_t child = -1;
-  const int failure = ::posix_spawn(&child, kSelf, &actions, nullptr, argv.data(), environ);
+  const int failure = ::posix_spawn(&child, kSelf, &actions, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failure != 0) throw_file_error(kSelf, failure);
   return child;
@@ -68,7 +76,7 @@ void limit_computing(pid_t child, double seconds) {
   ::prlimit(child, RLIMIT_CPU, &limits, nullptr);
 }
 
-// False where the deadline came first; the child is gone either way.
+// False where the deadline or a stop came first; the child is gone either way.
 bool wait_for(pid_t child, double seconds, int& status) {
   const auto deadline =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -76,7 +84,7 @@ bool wait_for(pid_t child, double seconds, int& status) {
     const pid_t ended = ::waitpid(child, &status, WNOHANG);
     if (ended == child) return true;
     if (ended < 0 && errno != EINTR) throw_file_error(kSelf, errno);
-    if (Clock::now() > deadline) break;
+    if (Clock::now() > deadline || stop_status() != 0) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   ::kill(child, SIGKILL);
@@ -93,7 +101,7 @@ void relay(int error_file) {
 
 }  // namespace
 
-int run_guarded(const std::vector<std::string>& arguments, const std::string& path) {
+int run_guarded(const std::vector<std::string>& arguments, const std::string& path, long* number) {
   // a file in memory takes any amount without a reader
   const detail::Descriptor error_file(::memfd_create("stderr", MFD_CLOEXEC));
   if (error_file.get() < 0) throw_file_error("memory file", errno);
@@ -101,8 +109,10 @@ int run_guarded(const std::vector<std::string>& arguments, const std::string& pa
   int status = 0;
   std::string failure;
   const pid_t child = spawn(arguments, error_file.get());
+  if (number != nullptr) *number = child;
   limit_computing(child, seconds);
   const bool in_time = wait_for(child, kWaiting * seconds, status);
+  if (!in_time && stop_status() != 0) return stop_status();
   if (!in_time || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
     failure =
         fmt::format("reading it takes more than {:.0f} s: is it damaged?", in_time ? seconds : kWaiting * seconds);
@@ -116,7 +126,8 @@ int run_guarded(const std::vector<std::string>& arguments, const std::string& pa
   return 2;
 }
 
-void limit_memory() {
+void enter_guard() {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
 #ifndef __SANITIZE_ADDRESS__  // which takes terabytes of addresses
   const rlimit limit = {kMemory, kMemory};
   ::setrlimit(RLIMIT_AS, &limit);

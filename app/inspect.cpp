@@ -6,6 +6,7 @@
 #include "data/inspect/inspect.h"
 #include "sim/core/error.h"
 #include "sim/core/value.h"
+#include "train/stop_signal.h"
 
 namespace hotloop {
 namespace {
@@ -22,11 +23,12 @@ int inspect_guarded(const InspectArguments& arguments) {
   std::vector<std::string> words = {kInside};
   if (arguments.json) words.push_back("--json");
   words.insert(words.end(), {"--", arguments.path});
+  end_at_stop("stopped\n");
   return run_guarded(words, arguments.path);
 }
 
 int inspect_inside(const InspectArguments& arguments) {
-  limit_memory();
+  enter_guard();
   try {
     const Report report = inspect(arguments.path);
     write_output(arguments.json ? report.json() : report.text());

@@ -34,7 +34,7 @@ void read_chunks(const LogReader& log) {
 }
 
 int inside(const std::string& path) {
-  limit_memory();
+  enter_guard();
   try {
     read_chunks(LogReader(path));
   } catch (const std::bad_alloc&) {

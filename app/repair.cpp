@@ -1,18 +1,25 @@
 #include <fmt/format.h>
 
+#include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <vector>
 
 #include "app/cli.h"
 #include "app/guarded.h"
 #include "data/file.h"
 #include "data/hdf5_handle.h"
 #include "data/inspect/repair.h"
+#include "data/log/log_format.h"
 #include "sim/core/error.h"
 #include "sim/core/value.h"
 #include "train/progress.h"
+#include "train/stop_signal.h"
 
 namespace hotloop {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr const char* kInside = "repair-inside";  // the command that does the work, in a process of its own
 
@@ -20,15 +27,41 @@ struct RepairArguments {
   std::string path, output;
 };
 
+// What a repair that did not come to its end has left: segments of a log, or what was staged by process `child`.
+void remove_left(const fs::path& output, long child) {
+  std::error_code ignored;
+  bool more = true;
+  for (std::int64_t n = 0; more; ++n) {
+    const fs::path segment = log_segment_path(output, n);
+    more = fs::remove_all(segment, ignored) > 0 && !ignored;
+    more = (fs::remove(log_part_path(segment), ignored) && !ignored) || more;
+  }
+  const std::string staged = "." + output.filename().string() + ".tmp-" + std::to_string(child) + "-";
+  const fs::path folder = output.has_parent_path() ? output.parent_path() : fs::path(".");
+  std::vector<fs::path> left;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored))
+    if (entry.path().filename().string().starts_with(staged)) left.push_back(entry.path());
+  for (const fs::path& path : left) fs::remove_all(path, ignored);
+}
+
 int repair_guarded(const RepairArguments& arguments) {
   if (arguments.path.empty()) throw Error("repair: name a trajectory log or a dataset");
   if (arguments.output.empty()) throw Error("repair: -o: name the file or folder to write");
-  return run_guarded({kInside, "-o", arguments.output, "--", arguments.path}, arguments.path);
+  const fs::path output = arguments.output;
+  std::error_code ignored;
+  const auto is_there = [&](const fs::path& path) { return fs::exists(fs::symlink_status(path, ignored)); };
+  const bool is_new = !is_there(output) && !is_there(log_part_path(output));
+  listen_for_stop();
+  long child = 0;
+  const int status = run_guarded({kInside, "-o", arguments.output, "--", arguments.path}, arguments.path, &child);
+  if (status != 0 && is_new) remove_left(output, child);
+  if (stop_status() != 0) std::fputs("stopped; nothing is kept\n", stderr);
+  return status;
 }
 
 int repair_inside(const RepairArguments& arguments) {
   const Hdf5Quiet quiet;
-  limit_memory();
+  enter_guard();
   const Repaired repaired = repair(arguments.path, arguments.output);
   std::string text;
   for (const std::string& problem : repaired.problems) text += "problem: " + one_line(problem) + "\n";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <fstream>
 #include <limits>
 #include <new>
 #include <nlohmann/json.hpp>
@@ -187,7 +188,23 @@ void write_safetensors(const std::filesystem::path& path, const std::vector<Name
   file.commit();
 }
 
+namespace {
+
+// A file of another kind may be large: its first bytes are enough to refuse it.
+void refuse_foreign(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return;  // read_file() says what it is
+  std::ifstream file(path, std::ios::binary);
+  std::uint64_t length = 0;
+  char first = 0;
+  if (!file.read(reinterpret_cast<char*>(&length), sizeof length) || !file.get(first)) return;
+  if (length > kMaxHeader || first != '{') throw Error(path.string() + ": not a safetensors file");
+}
+
+}  // namespace
+
 Safetensors Safetensors::read(const std::filesystem::path& path, const SafetensorsOptions& options) {
+  refuse_foreign(path);
   return parse(read_file(path, options.max_bytes), path.string(), options);
 }
 

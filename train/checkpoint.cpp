@@ -1,6 +1,7 @@
 #include "train/checkpoint.h"
 
 #include <fmt/format.h>
+#include <cmath>
 
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -128,15 +129,29 @@ void check_policy(const Safetensors& file, const PolicySpec& policy) {
   file.get("observation_normalizer.count", DType::f64, {1});
 }
 
+void check_finite(const Safetensors& file, const std::string& tensor) {
+  const auto refuse = [&] {
+    throw Error(file.name() + ": " + tensor + " of the policy holds a number that is not finite");
+  };
+  if (file.get(tensor).dtype == DType::f32)
+    for (const float x : file.values<float>(tensor))
+      if (!std::isfinite(x)) refuse();
+  if (file.get(tensor).dtype == DType::f64)
+    for (const double x : file.values<double>(tensor))
+      if (!std::isfinite(x)) refuse();
+}
+
 PolicyWeights policy_weights(const Safetensors& file, const PolicySpec& policy) {
   PolicyWeights weights;
   weights.parameters.resize(static_cast<std::size_t>(policy.num_parameters), 0.0f);
   for (const ParameterSpec& p : policy.parameters) {
+    check_finite(file, p.name);
     const NamedTensor& t = file.get(p.name);
     std::memcpy(&weights.parameters[static_cast<std::size_t>(p.offset)], t.bytes.data(), t.bytes.size());
   }
   if (!policy.normalize_observation) return weights;
   for (const char* part : {"mean", "sum_squares", "count"}) {
+    check_finite(file, std::string("observation_normalizer.") + part);
     const std::vector<double> values = file.values<double>(std::string("observation_normalizer.") + part);
     weights.normalizer.insert(weights.normalizer.end(), values.begin(), values.end());
   }

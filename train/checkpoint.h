@@ -40,6 +40,9 @@ CheckpointInfo checkpoint_info(const Safetensors& file);
 // Reads and checks a checkpoint file.
 Safetensors read_checkpoint(const std::filesystem::path& path);
 
+// Error naming the tensor where it holds a number that is not finite.
+void check_finite(const Safetensors& file, const std::string& tensor);
+
 // Error naming the tensor that `policy` needs and the checkpoint lacks, or has in another shape.
 void check_policy(const Safetensors& file, const PolicySpec& policy);
 
@@ -47,7 +50,7 @@ struct PolicyWeights {
   std::vector<float> parameters;   // [num_parameters]
   std::vector<double> normalizer;  // ObservationNormalizer's state; empty where observations are not normalised
 };
-// Of a file that check_policy() has passed.
+// Of a file that check_policy() has passed. Error naming the tensor that holds a number that is not finite.
 PolicyWeights policy_weights(const Safetensors& file, const PolicySpec& policy);
 // The policy of a checkpoint, onto net's device. Error naming the tensor that does not fit.
 void load_policy(const Safetensors& file, const Exec& exec, PolicyNet& net);

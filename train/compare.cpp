@@ -65,9 +65,9 @@ std::map<std::string, Interval95> parse_references(const std::vector<std::string
       throw Error("--reference " + shown(text) + ": must be TASK=LOW,HIGH with a task of the runs" +
                   suggestion(task, comparison.tasks));
     Interval range;
-    parse_value("--reference " + task + "=", text.substr(equals + 1), {}, range);
+    parse_value("--reference " + task + " =", text.substr(equals + 1), {}, range);
     if (!(range.low < range.high) || !std::isfinite(range.high - range.low))
-      throw Error("--reference " + shown(text) + ": LOW must be below HIGH");
+      throw Error("--reference " + shown(text) + ": LOW must be below HIGH, and both finite");
     references[task] = {range.low, range.high};
   }
   return references;

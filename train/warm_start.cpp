@@ -103,6 +103,7 @@ InitialPolicy read_initial_policy(const TrainConfig& config, const PolicySpec& p
   if (!plan.misfits.empty() && !config.init_partial)
     throw Error(fmt::format("init_from {}: does not fit: {} (--init-partial takes what fits)", initial.file.name(),
                             misfits_text(plan.misfits)));
+  for (const std::string& name : plan.fits) check_finite(initial.file, name);
   return initial;
 }
 

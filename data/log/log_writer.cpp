@@ -32,7 +32,8 @@ std::int64_t first_segment(const fs::path& path, bool resume) {
   for (const std::int64_t n : {0, 1}) {
     const fs::path segment = log_segment_path(path, n);
     if (taken(segment))
-      throw Error(segment.string() + ": is there already; remove it with its further segments or choose another name");
+      throw Error((fs::exists(segment) ? segment : log_part_path(segment)).string() +
+                  ": is there already; remove it with its further segments or choose another name");
   }
   return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "data/file.h"
 #include "data/safetensors.h"
@@ -215,10 +216,32 @@ TEST_F(BadExport, CommandLines) {
   check({"run/checkpoints", "--to", "c"}, "holds no best.safetensors nor latest.safetensors");
   check({"run/config.toml", "--to", "c"}, "run/config.toml");
   check({"run", "--to", "onnx", "--name", "walk"}, "--name walk");
+  for (const char* name : {"int", "restrict", "main", "tanhf", "memset"})
+    check({"run", "--to", "c", "--name", name}, "--name " + std::string(name) + ": is a word of C");
+  check({"run", "--to", "c", "-o", "nowhere/policy.c"}, "nowhere is not there");
   for (const char* name : {"", "7", "_x", "a-b", "a b", "caf\xc3\xa9"}) {
     if (*name != '\0') check({"run", "--to", "c", "--name", name}, "--name");
   }
   check({"run", "--to", "c", "--vlaue"}, "did you mean '--value'");
+}
+
+// Of two at once to one name the first has it, and the facts beside it are its own.
+TEST_F(BadExport, TwoAtOnce) {
+  for (int round = 0; round < 8; ++round) {
+    ProgramResult results[2];
+    std::thread other([&] {
+      results[0] = run_program({"export", "run", "--to", "c", "-o", "two.c", "--name", "first"}, folder_.path(), 60);
+    });
+    results[1] = run_program({"export", "run", "--to", "c", "-o", "two.c", "--value"}, folder_.path(), 60);
+    other.join();
+    EXPECT_EQ(results[0].status + results[1].status, 2) << results[0].err << results[1].err;
+    const bool first = results[0].status == 0;
+    expect_one_line(results[first ? 1 : 0], "exists");
+    EXPECT_EQ(read_file(folder_ / "two.c", 1 << 20).find("void first(") != std::string::npos, first);
+    EXPECT_EQ(read_file(folder_ / "two.c.json", 1 << 20).find("\"value\"") == std::string::npos, first);
+    fs::remove(folder_ / "two.c");
+    fs::remove(folder_ / "two.c.json");
+  }
 }
 
 TEST_F(BadExport, Outputs) {

@@ -70,6 +70,23 @@ TEST(ForeignPolicy, ActsAsItsMakersProgramDoes) {
   }
 }
 
+TEST(BadForeign, NumbersThatAreNotFinite) {
+  const TempFolder folder;
+  const Safetensors good = Safetensors::read(file_of("cleanrl_cartpole"), {.require_checksum = false});
+  std::vector<NamedTensor> tensors(good.tensors().begin(), good.tensors().end());
+  std::vector<std::byte> bytes(tensors[0].bytes.begin(), tensors[0].bytes.end());
+  const float nan = std::nanf("");
+  std::memcpy(bytes.data() + 4, &nan, sizeof nan);
+  tensors[0].bytes = bytes;
+  write_safetensors(folder / "nan.safetensors", tensors);
+  const std::vector<std::string> policy = {"nan.safetensors", "--task", "CartPole-v1"};
+  const std::string line = " of the policy holds a number that is not finite";
+  check_bad_input({{"play", policy[0], policy[1], policy[2]}, line}, folder.path());
+  check_bad_input({{"export", policy[0], policy[1], policy[2], "--to", "c", "-o", "p.c"}, line}, folder.path());
+  check_bad_input({{"train", "CartPole-v1", "--init-from", policy[0], "--run-dir", "run", "--device", "cpu"}, line},
+                  folder.path());
+}
+
 TEST(ForeignPolicy, IsExported) {
   const TempFolder folder;
   for (const std::string name : kNames) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "data/file.h"
+#include "data/staged_path.h"
 #include "sim/core/error.h"
 #include "sim/core/value.h"
 #include "train/checkpoint.h"
@@ -26,6 +27,8 @@ fs::path checked_target(const std::string& output) {
   fs::path path = output;
   path = fs::weakly_canonical(fs::absolute(path.has_filename() ? path : path.parent_path()), reason);
   if (reason || !path.has_filename()) throw Error("-o " + shown(output) + ": no file can be written there");
+  if (!fs::is_directory(path.parent_path(), reason))
+    throw Error("-o " + shown(output) + ": folder " + path.parent_path().string() + " is not there");
   if (fs::exists(fs::symlink_status(path, reason)))
     throw Error("'" + path.string() + "' exists; remove it or name another -o");
   return path;
@@ -39,17 +42,27 @@ std::string content_of(const ExportOptions& options, const PolicyGraph& graph, c
   return "";
 }
 
-// Both files or none.
+// Both files or none, and none that another process has made meanwhile: the side file comes first, so that who has
+// its name has the other's too.
 void write_files(const fs::path& path, const fs::path& side, const ExportOptions& options, const PolicyGraph& graph,
                  const OrderedJson& metadata) {
-  const std::string content = content_of(options, graph, metadata);
-  make_folder(path.parent_path());
-  write_file(side, metadata.dump(2) + "\n");
+  StagedPath policy(path), facts(side);
   try {
     if (options.format == "safetensors")
-      write_policy_safetensors(path, graph, metadata);
+      write_policy_safetensors(policy.path(), graph, metadata);
     else
-      write_file(path, content);
+      write_file(policy.path(), content_of(options, graph, metadata));
+    write_file(facts.path(), metadata.dump(2) + "\n");
+  } catch (const Error& e) {
+    std::string text = e.what();  // by the names that were asked for
+    for (const StagedPath* staged : {&policy, &facts})
+      if (const auto at = text.find(staged->path().string()); at != std::string::npos)
+        text.replace(at, staged->path().string().size(), staged->target().string());
+    throw Error(text);
+  }
+  facts.commit_new();
+  try {
+    policy.commit_new();
   } catch (...) {
     std::error_code ignored;
     fs::remove(side, ignored);
