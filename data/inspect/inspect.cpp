@@ -1,5 +1,6 @@
 #include "data/inspect/inspect.h"
 
+#include "data/file.h"
 #include "data/hdf5_read.h"
 #include "data/hdf5_types.h"
 #include "data/log/log_format.h"
@@ -40,6 +41,7 @@ bool open_hdf5(const fs::path& path, OpenHdf5& file, Report& report) {
   std::error_code error;
   file.bytes = static_cast<double>(fs::file_size(path, error));
   if (error) throw Error(path.string() + ": " + error.message());
+  if (is_held(path)) throw Error(path.string() + ": another process is writing it; inspect it when that is done");
   if (H5Fis_hdf5(path.c_str()) <= 0) throw Error(path.string() + ": is no trajectory log or dataset (not HDF5)");
   try {
     file.file = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), path.string());

@@ -188,7 +188,8 @@ TEST_F(Compare, RealRuns) {
                           folder_.path(), 120)
                   .status,
               0);
-  const json result = compared({"run_1", "run_2", "--plot", "runs.svg", "--x", "time"});
+  // along steps: on a busy machine two short runs may have no time in common
+  const json result = compared({"run_1", "run_2", "--plot", "runs.svg"});
   EXPECT_EQ(result["groups"][0]["name"], "ppo");
   EXPECT_GT(result["groups"][0]["iqm"]["value"].get<double>(), 8);
   EXPECT_EQ(result["groups"][0]["tasks"]["CartPole-v1"]["runs"][0]["steps"], 5120);

@@ -182,6 +182,7 @@ TEST(ExportProgram, TakesAClone) {
        "1",         "--eval-episodes",
        "2"},
       folder.path());
+  fs::create_directory(folder / "made");
   run({"export", "clone", "--to", "c", "-o", "made/clone.c", "--name", "clone"}, folder.path());
   EXPECT_EQ(json_of(folder / "made/clone.c.json").at("algorithm"), "bc");
   const std::string source = read_file(folder / "made/clone.c", 1 << 22);

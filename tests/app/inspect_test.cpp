@@ -1,5 +1,8 @@
 // `hotloop inspect`: right counts of whole logs and datasets; of damaged ones a status and a few lines, never a crash.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -110,6 +113,12 @@ TEST(Inspect, LogsOfTrainings) {
   fs::copy_file(log, part);
   EXPECT_EQ(inspect_json(part, 0)["steps"], 15360);
   EXPECT_EQ(inspect_json(folder / "killed.h5", 0)["steps"], 15360);
+  const int writer = ::open(part.c_str(), O_RDONLY);
+  ASSERT_EQ(::flock(writer, LOCK_EX), 0);
+  const ProgramResult busy = run_program({"inspect", part.string()}, ".", kLimit);
+  EXPECT_EQ(busy.status, 2);
+  EXPECT_NE(busy.err.find("another process is writing it"), std::string::npos) << busy.err;
+  ::close(writer);
 }
 
 TEST(Inspect, TruncatedAndFlippedBytesAreSurvived) {
