@@ -6,9 +6,10 @@
 
 namespace hotloop {
 
-void add_policy_flags(CLI::App& command, PolicyFlags& flags) {
-  command.add_option("RUN|CHECKPOINT", flags.target,
-                     "run folder, checkpoint file, or safetensors file of a CleanRL or Stable-Baselines3 policy");
+void add_policy_flags(CLI::App& command, PolicyFlags& flags, const std::string& or_task) {
+  command.add_option(
+      or_task.empty() ? "RUN|CHECKPOINT" : "RUN|CHECKPOINT|TASK", flags.target,
+      "run folder, checkpoint file, or safetensors file of a CleanRL or Stable-Baselines3 policy" + or_task);
   command.add_option("--task", flags.task, "task of a CleanRL or Stable-Baselines3 policy")->type_name("TASK");
   command
       .add_option("--activation", flags.activation,

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "app/cli.h"
+#include "app/policy_flags.h"
 #include "data/dataset/writer.h"
 #include "sim/core/error.h"
 #include "sim/core/shell.h"
@@ -15,12 +16,14 @@ namespace {
 
 struct RecordArguments {
   RecordOptions options;
-  std::string episodes, steps, num_envs = "1024", seed = "1", checkpoint, ref_min_score, ref_max_score;
+  std::string episodes, steps, num_envs = "1024", seed = "1", ref_min_score, ref_max_score;
+  PolicyFlags policy;
 };
 
 int record(RecordArguments& arguments) {
   RecordOptions& options = arguments.options;
-  if (options.target.empty()) throw Error("record: name a run folder or a checkpoint file, or a task with --random");
+  const PolicyFlags& policy = arguments.policy;
+  if (policy.target.empty()) throw Error("record: name a run folder or a checkpoint file, or a task with --random");
   if (options.format.empty())
     throw Error(fmt::format("record: --format is missing: one of {}", fmt::join(kDatasetFormats, ", ")));
   parse_value("--format", options.format, {.choices = kDatasetFormats}, options.format);
@@ -31,10 +34,7 @@ int record(RecordArguments& arguments) {
   if (!arguments.steps.empty()) parse_value("--steps", arguments.steps, {.low = 1, .high = 1e12}, options.steps);
   parse_value("--num-envs", arguments.num_envs, {.low = 1, .high = 1e6}, options.num_envs);
   parse_value("--seed", arguments.seed, {.low = 0, .high = 9e18}, options.seed);
-  if (!arguments.checkpoint.empty()) {
-    parse_value("--checkpoint", arguments.checkpoint, {.choices = {"best", "latest"}}, arguments.checkpoint);
-    options.checkpoint = arguments.checkpoint == "best" ? CheckpointChoice::best : CheckpointChoice::latest;
-  }
+  options.policy = parse_policy_flags("record", policy);
   if (!arguments.ref_min_score.empty())
     parse_value("--ref-min-score", arguments.ref_min_score, {}, options.ref_min_score.emplace());
   if (!arguments.ref_max_score.empty())
@@ -43,8 +43,9 @@ int record(RecordArguments& arguments) {
     throw Error("--ref-max-score " + shown(arguments.ref_max_score) + ": must be above --ref-min-score " +
                 shown(arguments.ref_min_score));
   if (options.random && options.stochastic) throw Error("record: --random and --stochastic exclude each other");
-  if (options.random && !arguments.checkpoint.empty())
-    throw Error("record: --random and --checkpoint exclude each other");
+  for (const auto& [flag, text] : {std::pair("--checkpoint", policy.checkpoint), std::pair("--task", policy.task),
+                                   std::pair("--activation", policy.activation)})
+    if (options.random && !text.empty()) throw Error(fmt::format("record: --random and {} exclude each other", flag));
   return record_command(options);
 }
 
@@ -70,7 +71,7 @@ void add_record(Cli& cli) {
   CLI::App* command = add_command(cli, "record", "Record a dataset of whole episodes");
   auto arguments = std::make_shared<RecordArguments>();
   RecordOptions& options = arguments->options;
-  command->add_option("RUN|CHECKPOINT|TASK", options.target, "run folder or checkpoint file; a task with --random");
+  add_policy_flags(*command, arguments->policy, "; a task with --random");
   command
       ->add_option("-o,--output", options.output,
                    "what to write: a file for d4rl and robomimic, a folder for tensordict; for minari a folder of "
@@ -87,9 +88,6 @@ void add_record(Cli& cli) {
       ->type_name("N");
   command->add_option("--seed", arguments->seed, "seed of the episodes (default 1)")->type_name("S");
   command->add_option("--device", options.device, "auto, cpu, cuda or cuda:N (default auto)")->type_name("D");
-  command
-      ->add_option("--checkpoint", arguments->checkpoint, "of a run folder: best or latest (default best, else latest)")
-      ->type_name("C");
   command->add_flag("--stochastic", options.stochastic, "sample actions instead of taking the likeliest");
   command->add_flag("--resume", options.resume, "go on with an interrupted recording of the same command");
   command->add_flag("--quiet", options.quiet, "no progress line");

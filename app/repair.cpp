@@ -27,14 +27,15 @@ struct RepairArguments {
   std::string path, output;
 };
 
-// What a repair that did not come to its end has left: segments of a log, or what was staged by process `child`.
+// What a repair that did not come to its end has left: unfinished segments of a log, or what was staged by process
+// `child`. Nothing that another process may have made meanwhile: what has its final name, or is being written.
 void remove_left(const fs::path& output, long child) {
   std::error_code ignored;
   bool more = true;
   for (std::int64_t n = 0; more; ++n) {
-    const fs::path segment = log_segment_path(output, n);
-    more = fs::remove_all(segment, ignored) > 0 && !ignored;
-    more = (fs::remove(log_part_path(segment), ignored) && !ignored) || more;
+    const fs::path segment = log_segment_path(output, n), part = log_part_path(segment);
+    more = fs::exists(segment, ignored) || fs::exists(part, ignored);
+    if (fs::exists(part, ignored) && !is_held(part)) fs::remove(part, ignored);
   }
   const std::string staged = "." + output.filename().string() + ".tmp-" + std::to_string(child) + "-";
   const fs::path folder = output.has_parent_path() ? output.parent_path() : fs::path(".");
@@ -55,7 +56,7 @@ int repair_guarded(const RepairArguments& arguments) {
   long child = 0;
   const int status = run_guarded({kInside, "-o", arguments.output, "--", arguments.path}, arguments.path, &child);
   if (status != 0 && is_new) remove_left(output, child);
-  if (stop_status() != 0) std::fputs("stopped; nothing is kept\n", stderr);
+  if (stop_status() != 0) std::fputs("stopped; nothing is kept of what was not finished\n", stderr);
   return status;
 }
 

@@ -46,7 +46,7 @@ struct CompareOptions {
 int compare_command(const CompareOptions& options);
 
 struct RecordOptions {
-  std::string target;            // run folder or checkpoint file; with `random` a task
+  PolicyTarget policy;           // with `random` its path is a task
   std::string output;            // minari: folder of datasets, empty: where Minari looks; else the dataset itself
   std::string format;            // of kDatasetFormats
   bool random = false;           // uniform actions
@@ -56,8 +56,7 @@ struct RecordOptions {
   std::int64_t seed = 1;
   std::string device = "auto";
   bool stochastic = false, resume = false, quiet = false;
-  CheckpointChoice checkpoint = CheckpointChoice::best_or_latest;  // of a run folder
-  std::string dataset_id, description;                             // empty: from task and algorithm
+  std::string dataset_id, description;  // empty: from task and algorithm
   std::vector<std::string> authors, author_emails;
   std::optional<double> ref_min_score, ref_max_score;
 };

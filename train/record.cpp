@@ -54,12 +54,12 @@ void refuse_task(const std::string& target) {
 Actor make_actor(const RecordOptions& options) {
   Actor actor;
   if (options.random) {
-    actor.env = &find_environment(options.target);
+    actor.env = &find_environment(options.policy.path);
     actor.config.env = resolve_options(*actor.env, {});
   } else {
-    refuse_task(options.target);
-    actor.checkpoint = resolve_checkpoint(options.target, options.checkpoint);
-    actor.file.emplace(read_checkpoint(actor.checkpoint));
+    refuse_task(options.policy.path);
+    actor.file.emplace(read_policy(options.policy));
+    actor.checkpoint = actor.file->name();
     actor.config = checkpoint_info(*actor.file).config;
     actor.env = &find_environment(actor.config.task);
   }

@@ -100,6 +100,11 @@ TEST(ForeignPolicy, IsExported) {
                                              ".", 60);
     EXPECT_EQ(result.status, 0) << result.err;
     EXPECT_EQ(json::parse(read_file(output + ".json", 1 << 20)).at("task"), g.at("task"));
+    const ProgramResult recorded =
+        run_program({"record", file_of(name), "--task", g.at("task"), "--activation", g.at("activation"), "--format",
+                     "d4rl", "-o", output + ".hdf5", "--episodes", "2", "--device", "cpu", "--quiet"},
+                    ".", 60);
+    EXPECT_EQ(recorded.status, 0) << recorded.err;
   }
 }
 

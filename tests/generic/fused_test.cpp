@@ -248,7 +248,7 @@ TEST_F(GpuFused, TensorCoresComeClose) {
       const std::int64_t n = static_cast<std::int64_t>(exact.state.at("optimizer.exp_avg").size() / sizeof(float));
       const double error = relative(floats(rough, "optimizer.exp_avg"), floats(exact, "optimizer.exp_avg"), n);
       std::printf("%s %s %s: gradients differ by %.2e\n", precision, c.task.c_str(), c.activation.c_str(), error);
-      EXPECT_LT(error, c.precision == "fp16" ? 0.1 : 0.5);
+      EXPECT_LT(error, c.precision == "fp16" ? 3e-3 : 3e-2);  // seen: up to 3e-4 and 3e-3
     }
 }
 
