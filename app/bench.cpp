@@ -29,6 +29,9 @@ void add_bench(Cli& cli) {
   auto seconds = std::make_shared<std::string>();
   command->add_option("--seconds", *seconds, "length of one of the five windows of train, log and export (default 2)")
       ->type_name("S");
+  command->add_option("--num-seeds,--num_seeds", options->num_seeds, "train: members of a population (default 1)")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N");
   auto log = std::make_shared<LogFlags>();
   add_log_flags(*command, *log);
   command->footer(settings_help);

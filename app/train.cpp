@@ -17,6 +17,7 @@ namespace {
 struct TrainArguments {
   std::string target;
   bool has_target = false;
+  std::string num_seeds;  // empty: not given
   TrainOptions options;
   LogFlags log;
 };
@@ -82,10 +83,19 @@ int train(Cli& cli, TrainArguments& arguments) {
     throw Error("--resume " + shown(options.resume) + ": takes its task from the run; leave out " +
                 shown(arguments.target));
   if (arguments.has_target) refuse_run_folder(arguments.target);
+  if (!arguments.num_seeds.empty()) {
+    parse_value("--num_seeds", arguments.num_seeds, {.low = 1, .high = 1'000'000}, options.num_seeds);
+    if (!options.resume.empty())
+      throw Error("--num_seeds " + arguments.num_seeds + ": a resumed population keeps its members");
+  }
+  if (!options.sweep.empty() && !options.resume.empty())
+    throw Error("--sweep " + shown(options.sweep) + ": a resumed population keeps its members");
   options.log = parse_log_flags(arguments.log);
   const TrainConfig config = options.resume.empty() ? layered_config(arguments, cli.settings, options.sources)
                                                     : resume_config(options.resume, cli.settings);
   validate(config, find_environment(config.task).spec.action);
+  if (is_population(options.resume) || options.num_seeds > 1 || !options.sweep.empty())
+    return population_command(config, options);
   return train_command(config, options);
 }
 
@@ -98,6 +108,14 @@ void add_train(Cli& cli) {
   CLI::Option* resume = command->add_option("--resume", arguments->options.resume, "run folder to go on with");
   resume->type_name("RUN");
   command->add_flag("--quiet", arguments->options.quiet, "no progress line");
+  command
+      ->add_option("--num-seeds,--num_seeds", arguments->num_seeds,
+                   "train so many policies at once, with seeds from --seed on")
+      ->type_name("N");
+  command
+      ->add_option("--sweep", arguments->options.sweep,
+                   "file of settings in which the policies of a population differ, see the README")
+      ->type_name("FILE.toml");
   add_log_flags(*command, arguments->log);
   command->footer(settings_help);
   command->callback([&cli, arguments, target, resume] {

@@ -126,7 +126,7 @@ void run_train(const BenchOptions& options) {
         {"lr_schedule", "constant", ""}, {"total_timesteps", "1e12", ""}, {"precision", precision, ""}};
     const TrainConfig config = config_of(options, own);
     validate(config);
-    const std::vector<BenchResult> results = bench_train(config, options.seconds);
+    const std::vector<BenchResult> results = bench_train(config, options.num_seeds, options.seconds);
     append_csv(options, "train", device, results);
     print(results);
   }

@@ -15,6 +15,7 @@ struct BenchOptions {
   std::vector<std::string> command_line;  // as typed, for the results
   std::string results = "bench/results";  // folder of <benchmark>.csv
   double seconds = 2.0;                   // of one window
+  std::int64_t num_seeds = 1;             // train: members of a population
   bool seconds_given = false;
   std::string log_flag;             // the first flag of a log that was given
   std::vector<std::string> models;  // physics: files; empty: the tasks' models
@@ -31,8 +32,9 @@ int bench_command(const BenchOptions& options);
 BenchResult summary(const std::string& name, const std::string& unit, std::vector<double> values);
 
 // A whole training, rollout to update, as `hotloop train` runs it (without writing files): steps/s end to end, host
-// work an iteration, and the time from the start of the process to the end of the first iteration.
-std::vector<BenchResult> bench_train(const TrainConfig& config, double seconds);
+// work an iteration (num_seeds: of so many trainings side by side), and the time from the start of the process to the
+// end of the first iteration.
+std::vector<BenchResult> bench_train(const TrainConfig& config, std::int64_t num_seeds, double seconds);
 
 // The same training with and without a log of its trajectories, in turns: steps/s of both, their ratio, and what the
 // log took: its bandwidth and the share of iterations that it holds.

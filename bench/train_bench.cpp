@@ -9,6 +9,7 @@
 
 #include "bench/bench.h"
 #include "sim/core/error.h"
+#include "train/population.h"
 #include "train/trainer.h"
 
 namespace hotloop {
@@ -44,22 +45,32 @@ struct Window {
   EpisodeStats episodes;
 };
 
+EpisodeStats episodes_of(const std::vector<IterationMetrics>& members) {
+  EpisodeStats sum;
+  for (const IterationMetrics& m : members) sum = sum + m.episodes;
+  return sum;
+}
+
 // Runs whole iterations for `seconds`, as the run loop does: the queue is kept full, nothing waits inside an iteration.
 Window run_window(Trainer& trainer, std::int64_t steps_per_iteration, double seconds) {
   Window w{};
   double host = 0;
   std::int64_t iterations = 0;
+  const std::int64_t at_once = trainer.most_at_once();
+  const auto take = [&](const std::vector<IterationMetrics>& metrics) {
+    w.episodes = w.episodes + episodes_of(metrics);
+  };
   const auto start = std::chrono::steady_clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   while (elapsed() < seconds || iterations == 0) {
     const double before = seconds_of(CLOCK_THREAD_CPUTIME_ID);
-    trainer.enqueue();
+    trainer.enqueue(at_once);
     host += seconds_of(CLOCK_THREAD_CPUTIME_ID) - before;
-    ++iterations;
-    while (auto m = trainer.poll()) w.episodes = w.episodes + m->episodes;
-    if (trainer.in_flight() >= MetricsRing::kDepth) w.episodes = w.episodes + trainer.wait().episodes;
+    iterations += at_once;
+    for (auto metrics = trainer.poll_members(); !metrics.empty(); metrics = trainer.poll_members()) take(metrics);
+    while (trainer.in_flight() + at_once > trainer.depth()) take(trainer.wait_members());
   }
-  while (trainer.in_flight() > 0) w.episodes = w.episodes + trainer.wait().episodes;
+  while (trainer.in_flight() > 0) take(trainer.wait_members());
   w.steps_per_second = static_cast<double>(iterations * steps_per_iteration) / elapsed();
   w.host_us = 1e6 * host / static_cast<double>(iterations);
   return w;
@@ -67,25 +78,28 @@ Window run_window(Trainer& trainer, std::int64_t steps_per_iteration, double sec
 
 }  // namespace
 
-std::vector<BenchResult> bench_train(const TrainConfig& config, double seconds) {
+std::vector<BenchResult> bench_train(const TrainConfig& config, std::int64_t num_seeds, double seconds) {
   // start-up is counted once, to every configuration: as if each were a process of its own
   static const double start_up = process_age();
   const auto begin = std::chrono::steady_clock::now();
-  const std::unique_ptr<Trainer> owner =
-      make_trainer(config, find_environment(config.task), parse_device(config.device));
+  const EnvEntry& env = find_environment(config.task);
+  const Device device = parse_device(config.device);
+  const std::unique_ptr<Trainer> owner = num_seeds > 1
+                                             ? make_population_trainer(with_seeds(config, num_seeds), env, device)
+                                             : make_trainer(config, env, device);
   Trainer& trainer = *owner;
   trainer.enqueue();
-  trainer.wait();
+  trainer.wait_members();
   const double first = start_up + std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   // a fixed number of iterations, so that the hash says whether two machines did the same work
   for (int i = 1; i < 8; ++i) {
     trainer.enqueue();
-    trainer.wait();
+    trainer.wait_members();
   }
   const Snapshot snapshot = trainer.save();
   std::uint64_t hash = 0;
   for (const NamedTensor& t : snapshot.tensors) hash = hash * 31 + fnv1a(t.bytes.data(), t.bytes.size());
-  const std::int64_t steps = config.num_envs * config.num_steps;
+  const std::int64_t steps = num_seeds * config.num_envs * config.num_steps;
   std::vector<double> rates, host;
   Window last{};
   run_window(trainer, steps, seconds / 2);
@@ -95,9 +109,9 @@ std::vector<BenchResult> bench_train(const TrainConfig& config, double seconds) 
     rates.push_back(last.steps_per_second);
     host.push_back(last.host_us);
   }
-  const std::string name =
-      fmt::format("train.{}.{}x{}.{}.{}.{}", config.task, config.num_envs, config.num_steps, config.precision,
-                  road_name(trainer.road()), trainer.captured() ? "captured" : "eager");
+  const std::string name = fmt::format(
+      "train.{}.{}{}x{}.{}.{}.{}", config.task, num_seeds > 1 ? fmt::format("{}x", num_seeds) : "", config.num_envs,
+      config.num_steps, config.precision, road_name(trainer.road()), trainer.captured() ? "captured" : "eager");
   std::vector<BenchResult> results = {summary(name, "steps/s", rates), summary(name + ".host", "us/iteration", host)};
   results[0].hash = hash;
   results.push_back({name + ".first_iteration", "s", first, first, first, 0});

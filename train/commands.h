@@ -1,6 +1,7 @@
 // What the program's commands call. The options are checked for form by app/; meaning is checked here.
 #pragma once
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,9 +20,14 @@ struct TrainOptions {
   std::vector<std::string> command_line;  // as typed, for the run folder
   std::vector<std::string> sources;       // configuration files that took part, weakest first
   LogOptions log;                         // of trajectories
+  std::int64_t num_seeds = 1;             // of a population: seeds of each combination
+  std::string sweep;                      // of a population: file of the settings that differ; empty: none
 };
 // Trains and returns the exit status. `config` is resolved and valid for its task.
 int train_command(const TrainConfig& config, const TrainOptions& options);
+// The same of a population; a resumed one knows its seeds and sweep.
+int population_command(const TrainConfig& config, const TrainOptions& options);
+bool is_population(const std::filesystem::path& folder);
 
 struct PlayOptions {
   PolicyTarget policy;

@@ -190,6 +190,8 @@ TrainConfig resolve_settings(const std::vector<Setting>& settings) {
   return config;
 }
 
+void apply_setting(TrainConfig& config, const Setting& setting) { assign(config, setting); }
+
 TrainConfig load_config_file(const std::filesystem::path& path) {
   const TrainConfig config = resolve_settings(read_settings(path));
   validate(config);

@@ -249,6 +249,9 @@ std::vector<Setting> parse_settings(const std::string& text, const std::string& 
 // with its defaults. Error naming key, value and what is accepted. Cross checks are validate()'s.
 TrainConfig resolve_settings(const std::vector<Setting>& settings);
 
+// Lays one setting of visit_config's keys or their aliases over a configuration. Error as resolve_settings.
+void apply_setting(TrainConfig& config, const Setting& setting);
+
 // resolve_settings(read_settings(path)), validated.
 TrainConfig load_config_file(const std::filesystem::path& path);
 

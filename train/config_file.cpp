@@ -1,7 +1,4 @@
-// TOML files. toml++ is included here only: it is a large header.
-#define TOML_HEADER_ONLY 1
-#include <toml++/toml.h>
-
+// Configurations in TOML.
 #include <map>
 #include <type_traits>
 
@@ -10,21 +7,12 @@
 #include "sim/core/error.h"
 #include "sim/core/value.h"
 #include "train/config.h"
+#include "train/toml_file.h"
 
 namespace hotloop {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::uint64_t kMaxFileBytes = 1 << 20;
-
-toml::table parse_toml(const std::string& text, const std::string& name) {
-  try {
-    return toml::parse(text, name);
-  } catch (const toml::parse_error& e) {
-    throw Error(shown(name) + ":" + std::to_string(e.source().begin.line) +
-                ": not valid TOML: " + one_line(e.description()));
-  }
-}
 
 enum class Wants { flag, number, text, list };
 
@@ -44,11 +32,6 @@ Wants wanted(const std::string& key) {
       wants = Wants::list;
   });
   return wants;
-}
-
-std::string number_text(const toml::node& node) {
-  if (const auto* integer = node.as_integer()) return toml_text(integer->get());
-  return toml_text(node.as_floating_point()->get());
 }
 
 // An option of a task as the command line would spell it; nothing for a type that no option takes.
@@ -146,7 +129,7 @@ Setting read_env_setting(const std::string& table, const std::string& key, const
 }  // namespace
 
 std::vector<Setting> read_settings(const fs::path& path) {
-  return parse_settings(read_file(path, kMaxFileBytes), path.string());
+  return parse_settings(read_file(path, kMostTomlBytes), path.string());
 }
 
 std::vector<Setting> parse_settings(const std::string& text, const std::string& source) {

@@ -64,6 +64,35 @@ struct IterationMetrics {
   RewardTermSums reward_terms;  // of those episodes
 };
 
+// Where an iteration leaves them for the host.
+struct MetricsSlot {
+  IterationMetrics metrics;
+  volatile std::int64_t sequence;  // iteration + 1 once `metrics` is whole; written last
+};
+
+// After the last minibatch. samples: terms in `variance`; std: mean of the policy's standard deviations.
+SIM_HD IterationMetrics iteration_metrics(const Control& c, const EpisodeStats& episodes,
+                                          const RewardTermSums& reward_terms, const VarianceTerms& variance,
+                                          double samples, double std) {
+  const double n = c.updates > 0 ? static_cast<double>(c.updates) : 1.0;
+  const double target_mean = variance.target / samples, error_mean = variance.error / samples;
+  const double target = variance.target_squares / samples - target_mean * target_mean;
+  const double error = variance.error_squares / samples - error_mean * error_mean;
+  IterationMetrics m;
+  m.iteration = c.iteration + 1;
+  m.updates = c.updates;
+  m.skipped_updates = c.skipped_updates;
+  m.learning_rate = c.learning_rate;
+  m.grad_norm = c.grad_norm_sum / n;
+  m.explained_variance = target > 0 ? 1.0 - error / target : nan("");
+  m.std = std;
+  m.loss = {c.loss.policy_loss / n,   c.loss.value_loss / n, c.loss.entropy / n,
+            c.loss.old_approx_kl / n, c.loss.approx_kl / n,  c.loss.clipfrac / n};
+  m.episodes = episodes;
+  m.reward_terms = reward_terms;
+  return m;
+}
+
 SIM_HD void begin_iteration(const UpdateSpec& u, Control& c) {
   const double done = static_cast<double>(c.iteration) / static_cast<double>(u.num_iterations);
   const double left = done < 1.0 ? 1.0 - done : 0.0;

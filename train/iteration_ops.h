@@ -13,13 +13,11 @@ namespace hotloop {
 
 class MetricsRing {
  public:
-  static constexpr std::int64_t kDepth = 8;  // iterations that may be under way at once
-  struct Slot {
-    IterationMetrics metrics;
-    volatile std::int64_t sequence;  // iteration + 1 once `metrics` is whole; written last
-  };
+  static constexpr std::int64_t kDepth = 8;  // iterations that may be under way at once, where nothing else is asked
+  using Slot = MetricsSlot;
 
-  explicit MetricsRing(Device device);
+  // members: trainings that go on side by side.
+  explicit MetricsRing(Device device, std::int64_t depth = kDepth, std::int64_t members = 1);
 
   // What the last step of an iteration gathers, all on the device.
   struct Source {
@@ -35,11 +33,16 @@ class MetricsRing {
   void publish(const Exec& exec, const Source& source) const;
 
   // The metrics of iteration `i` (from 0) if it has finished.
-  std::optional<IterationMetrics> poll(std::int64_t i) const;
+  std::optional<IterationMetrics> poll(std::int64_t i, std::int64_t member = 0) const;
   // After control->iteration was set from outside: forgets what earlier iterations left.
   void clear();
 
+  std::int64_t depth() const { return depth_; }
+  // [depth][members], for kernels that write there themselves.
+  Slot* slots() const { return slots_.data(); }
+
  private:
+  std::int64_t depth_, members_;
   Buffer<Slot> slots_;
 };
 

@@ -173,6 +173,10 @@ void MetricWriter::flush() {
 
 FileOffsets MetricWriter::offsets() {
   flush();
+  return sizes();
+}
+
+FileOffsets MetricWriter::sizes() {
   FileOffsets offsets;
   for (const AppendFile* file : {&*csv_, &*jsonl_, &*performance_, &events_->file()})
     offsets[file->path().filename().string()] = file->size();

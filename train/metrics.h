@@ -48,6 +48,8 @@ class MetricWriter {
   void flush();
   // Sizes of all files, flushed first: a checkpoint never names bytes that a power cut could still take.
   FileOffsets offsets();
+  // The same without making them durable: for who goes on in this process.
+  FileOffsets sizes();
 
  private:
   explicit MetricWriter(std::vector<std::string> more);

@@ -56,7 +56,7 @@ void PpoTrainer::allocate() {
   const std::int64_t n = config_.num_envs, t = config_.num_steps;
   const auto size = [](std::int64_t count) { return static_cast<std::size_t>(count); };
   arena_ = std::make_unique<Arena>(device, rollout_leaves(policy_, t, n));
-  batch_ = make_worlds();
+  batch_ = make_worlds(config_.seed);
   permutation_ = std::make_unique<Permutation>(device, n * t, static_cast<std::uint64_t>(config_.seed));
   if (config_.normalize_reward) reward_normalizer_ = std::make_unique<RewardNormalizer>(device, n, t, config_.gamma);
 

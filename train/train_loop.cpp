@@ -18,6 +18,7 @@
 #include "train/nvml.h"
 #include "train/progress.h"
 #include "train/rollout_log.h"
+#include "train/run_counters.h"
 #include "train/run_dir.h"
 #include "train/stop_signal.h"
 #include "train/trainer.h"
@@ -42,7 +43,6 @@ class TrainRun {
  private:
   using Clock = std::chrono::steady_clock;
   bool due(std::int64_t interval) const { return interval > 0 && counters_.iteration % interval == 0; }
-  bool boundary(std::int64_t iteration) const;
   void deliver(const IterationMetrics& m);
   void write_row(const IterationMetrics& m);
   void evaluate();
@@ -92,7 +92,7 @@ TrainRun::TrainRun(const TrainConfig& config, const TrainOptions& options, Devic
       total_iterations_(num_iterations(config)),
       steps_per_iteration_(config.num_envs * config.num_steps),
       quiet_(options.quiet) {
-  for (const std::string& term : env_.spec.reward_terms) term_tags_.push_back("reward/" + term);
+  term_tags_ = reward_term_tags(env_);
   counters_.window_reward_terms.resize(term_tags_.size());
   // the configuration in the folder is what the run is, not where: given to `hotloop train` it starts another like it
   config_.run_dir.clear();
@@ -158,23 +158,9 @@ void TrainRun::close_log() {
   if (!quiet_) progress_.message(log_->summary());
 }
 
-// Whether the loop must stand still once `iteration` iterations are done.
-bool TrainRun::boundary(std::int64_t iteration) const {
-  const auto hits = [&](std::int64_t interval) { return interval > 0 && iteration % interval == 0; };
-  return iteration >= total_iterations_ || hits(config_.eval_interval) || hits(config_.checkpoint_interval);
-}
-
 void TrainRun::deliver(const IterationMetrics& m) {
   folder_.keep();
-  counters_.iteration = m.iteration;
-  counters_.global_step = m.iteration * steps_per_iteration_;
-  counters_.episodes += m.episodes.episodes;
-  counters_.non_finite_worlds += m.episodes.nonfinite;
-  counters_.epochs += config_.algo == "bc" ? 1 : config_.update_epochs;
-  counters_.window_return_sum += m.episodes.return_sum;
-  counters_.window_length_sum += m.episodes.length_sum;
-  counters_.window_episodes += m.episodes.episodes;
-  for (std::size_t k = 0; k < term_tags_.size(); ++k) counters_.window_reward_terms[k] += m.reward_terms.term[k];
+  count_iteration(counters_, config_, m);
   if (m.skipped_updates > 0)
     progress_.message(fmt::format("iteration {}: {} updates left out, their gradient was not finite", m.iteration,
                                   m.skipped_updates));
@@ -205,38 +191,13 @@ void TrainRun::deliver(const IterationMetrics& m) {
 }
 
 void TrainRun::write_row(const IterationMetrics& m) {
-  RunCounters& c = counters_;
-  MetricRow row{c.global_step, c.iteration, {}};
-  const auto add = [&](std::string_view field, double value) { row.values.emplace_back(field, value); };
+  const RunCounters& c = counters_;
   if (c.window_episodes > 0) {
     last_return_ = c.window_return_sum / static_cast<double>(c.window_episodes);
     last_length_ = c.window_length_sum / static_cast<double>(c.window_episodes);
-    add("episodic_return", last_return_);
-    add("episodic_length", last_length_);
-    for (std::size_t k = 0; k < term_tags_.size(); ++k)
-      add(term_tags_[k], c.window_reward_terms[k] / static_cast<double>(c.window_episodes));
   }
-  std::fill(c.window_reward_terms.begin(), c.window_reward_terms.end(), 0.0);
-  c.window_return_sum = c.window_length_sum = 0;
-  c.window_episodes = 0;
-  add("learning_rate", m.learning_rate);
-  add("policy_loss", m.loss.policy_loss);
-  add("entropy", m.loss.entropy);
-  add("std", m.std);
-  add("n_updates", static_cast<double>(c.epochs));
-  add("grad_norm", m.grad_norm);
-  if (config_.algo == "ppo") {
-    add("episodes", static_cast<double>(c.episodes));
-    add("value_loss", m.loss.value_loss);
-    add("old_approx_kl", m.loss.old_approx_kl);
-    add("approx_kl", m.loss.approx_kl);
-    add("clipfrac", m.loss.clipfrac);
-    add("explained_variance", m.explained_variance);
-    add("loss", m.loss.policy_loss - config_.ent_coef * m.loss.entropy + config_.vf_coef * m.loss.value_loss);
-    add("clip_coef", config_.clip_coef);
-    add("ent_coef", config_.ent_coef);
-    add("non_finite_worlds", static_cast<double>(c.non_finite_worlds));
-  }
+  MetricRow row = metric_row(counters_, config_, m, term_tags_);
+  const auto add = [&](std::string_view field, double value) { row.values.emplace_back(field, value); };
   const double seconds = elapsed();
   add("sps", static_cast<double>(c.global_step - first_step_) / std::max(1e-9, seconds - evaluation_seconds_));
   add("wall_time", seconds);
@@ -260,14 +221,9 @@ void TrainRun::evaluate() {
   evaluator_.net().load(trainer_->exec(), trainer_->parameters(), trainer_->normalizer_state());
   const EvaluationResult result = evaluator_.run();
   evaluated_ = counters_.iteration;
-  MetricRow row{counters_.global_step, counters_.iteration, {}};
-  row.values = {
-      {"eval_return", result.return_mean}, {"eval_return_std", result.return_std}, {"eval_length", result.length_mean}};
-  metrics_->write(row);
-  // a policy that drives worlds to non-finite states is not to be kept for what the others return
-  const bool best = result.non_finite == 0 && result.return_mean >= counters_.best_return;
+  metrics_->write(evaluation_row(counters_, result));
+  const bool best = is_best(counters_, result);
   if (best) {
-    counters_.best_return = result.return_mean;
     const Snapshot snapshot = trainer_->save();
     folder_.save_best(snapshot.tensors, checkpoint_metadata({config_, counters_, metrics_->offsets()}));
   }
@@ -305,19 +261,18 @@ void TrainRun::settle() {
 int TrainRun::run() {
   evaluated_ = counters_.iteration;  // a checkpoint was written after the evaluation of its iteration
   while (counters_.iteration < total_iterations_ && !stopping()) {
+    const std::int64_t left = until_boundary(config_, trainer_->enqueued(), total_iterations_);
+    const std::int64_t now = std::min(left, trainer_->most_at_once());
+    while (trainer_->in_flight() + now > trainer_->depth()) deliver(trainer_->wait());
     const double before = thread_seconds();
     if (log_) log_->begin(trainer_->enqueued());
-    trainer_->enqueue();
+    trainer_->enqueue(now);
     if (log_) log_->end();
     host_seconds_ += thread_seconds() - before;
-    ++host_iterations_;
+    host_iterations_ += now;
     while (auto metrics = trainer_->poll()) deliver(*metrics);
     check_log();
-    if (boundary(trainer_->enqueued()) || stopping()) {
-      settle();
-      continue;
-    }
-    if (trainer_->in_flight() >= MetricsRing::kDepth) deliver(trainer_->wait());
+    if (now == left || stopping()) settle();
   }
   settle();
   metrics_->flush();

@@ -72,7 +72,18 @@ std::unique_ptr<Trainer> make_trainer(const TrainConfig& config, const EnvEntry&
   return std::make_unique<PpoTrainer>(config, env, device);
 }
 
-Trainer::Trainer(const TrainConfig& config, const EnvEntry& env, Device device)
+std::unique_ptr<Trainer> make_population_trainer(const std::vector<TrainConfig>& members, const EnvEntry& env,
+                                                 Device device) {
+  TrainConfig config = members.front();
+  if (!device.is_cuda()) throw Error("a population in the same kernels: needs a CUDA device, this run is on the CPU");
+  if (config.road == "auto") config.road = "fused";
+  choose_road(config, device);
+  if (config.road != "fused") throw Error("--num_seeds: needs the fused road, road is " + config.road);
+  return std::make_unique<FusedPpoTrainer>(config, env, device, members);
+}
+
+Trainer::Trainer(const TrainConfig& config, const EnvEntry& env, Device device, std::int64_t depth,
+                 std::int64_t members)
     : config_(config),
       env_(env),
       policy_(make_policy_spec(config, spec_with_options(env, config.env))),
@@ -81,7 +92,7 @@ Trainer::Trainer(const TrainConfig& config, const EnvEntry& env, Device device)
       pool_(static_cast<int>(config.num_threads)),
       stream_(device),
       exec_{device, stream_.get(), &pool_},
-      ring_(device) {
+      ring_(device, depth, members) {
   if (config_.capture == "on" && !device.is_cuda())
     throw Error("capture on: needs a CUDA device, this run is on the CPU");
 }
@@ -105,10 +116,10 @@ void Trainer::allocate_parameters(std::int64_t shards) {
   synchronize(exec_);
 }
 
-std::unique_ptr<Batch> Trainer::make_worlds() const {
+std::unique_ptr<Batch> Trainer::make_worlds(std::int64_t seed) const {
   BatchConfig batch;
   batch.num_envs = config_.num_envs;
-  batch.seed = static_cast<std::uint64_t>(config_.seed);
+  batch.seed = static_cast<std::uint64_t>(seed);
   batch.device = exec_.device;
   batch.max_episode_steps = static_cast<int>(config_.max_episode_steps);
   batch.random_episode_start = config_.random_episode_start;
@@ -156,9 +167,15 @@ void Trainer::allocate_network(std::int64_t max_rows, bool has_action_mask) {
   synchronize(exec_);
 }
 
-void Trainer::enqueue() {
-  if (in_flight() >= MetricsRing::kDepth) throw std::logic_error("enqueue: the metrics ring is full");
+void Trainer::enqueue(std::int64_t iterations) {
+  if (iterations > most_at_once() || in_flight() + iterations > depth())
+    throw std::logic_error("enqueue: more iterations than may be under way");
   prepare();
+  queue(iterations);
+  enqueued_ += iterations;
+}
+
+void Trainer::queue(std::int64_t) {
   const bool capture = exec_.device.is_cuda() && config_.capture != "off";
   if (!capture || eager_iterations_ < kWarmUp) {
     iteration();
@@ -167,7 +184,6 @@ void Trainer::enqueue() {
     if (graph_ == nullptr) graph_ = capture_iteration();
     graph_->replay();
   }
-  ++enqueued_;
 }
 
 std::unique_ptr<Captured> Trainer::capture_iteration() {
@@ -181,14 +197,41 @@ std::optional<IterationMetrics> Trainer::poll() {
   return metrics;
 }
 
+// Between two looks of a wait that began at `since`.
+void Trainer::relax(std::chrono::steady_clock::time_point since) {
+  std::this_thread::sleep_for(std::chrono::microseconds(50));
+  // a kernel that failed never reports: after a second ask the driver, which names the failure
+  if (std::chrono::steady_clock::now() - since > std::chrono::seconds(1)) synchronize(exec_);
+}
+
 IterationMetrics Trainer::wait() {
   if (in_flight() == 0) throw std::logic_error("wait: nothing is under way");
   const auto start = std::chrono::steady_clock::now();
   while (true) {
     if (auto metrics = poll()) return *metrics;
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
-    // a kernel that failed never reports: after a second ask the driver, which names the failure
-    if (std::chrono::steady_clock::now() - start > std::chrono::seconds(1)) synchronize(exec_);
+    relax(start);
+  }
+}
+
+std::vector<IterationMetrics> Trainer::poll_members() {
+  std::vector<IterationMetrics> all;
+  if (in_flight() == 0) return all;
+  for (std::int64_t k = 0; k < members(); ++k) {
+    const std::optional<IterationMetrics> metrics = ring_.poll(delivered_, k);
+    if (!metrics) return {};
+    all.push_back(*metrics);
+  }
+  ++delivered_;
+  return all;
+}
+
+std::vector<IterationMetrics> Trainer::wait_members() {
+  if (in_flight() == 0) throw std::logic_error("wait: nothing is under way");
+  const auto start = std::chrono::steady_clock::now();
+  while (true) {
+    std::vector<IterationMetrics> all = poll_members();
+    if (!all.empty()) return all;
+    relax(start);
   }
 }
 
@@ -241,7 +284,7 @@ std::vector<Trainer::StateTensor> Trainer::state() {
   return list;
 }
 
-Snapshot Trainer::save() {
+Snapshot Trainer::save(std::int64_t member) {
   if (in_flight() != 0) throw std::logic_error("save: iterations are under way");
   Snapshot snapshot;
   const std::vector<StateTensor> list = state();
@@ -250,7 +293,7 @@ Snapshot Trainer::save() {
     std::int64_t numel = 1;
     for (const std::int64_t d : s.shape) numel *= d;
     std::vector<std::byte>& host = snapshot.storage.emplace_back(static_cast<std::size_t>(numel) * dtype_size(s.dtype));
-    copy_async(exec_, host.data(), {}, s.data, exec_.device, host.size());
+    copy_async(exec_, host.data(), {}, of_member(s.data, member), exec_.device, host.size());
     snapshot.tensors.push_back({s.name, s.dtype, s.shape, host});
   }
   synchronize(exec_);
@@ -269,12 +312,13 @@ void Trainer::adopt(const Safetensors& file, const std::vector<std::string>& nam
   for (const StateTensor& s : state()) {
     if (std::find(names.begin(), names.end(), s.name) == names.end()) continue;
     const NamedTensor& t = file.get(s.name, s.dtype, s.shape);
-    copy_async(exec_, s.data, exec_.device, t.bytes.data(), {}, t.bytes.size());
+    for (std::int64_t k = 0; k < members(); ++k)
+      copy_async(exec_, of_member(s.data, k), exec_.device, t.bytes.data(), {}, t.bytes.size());
   }
   state_written();
 }
 
-void Trainer::load(const Safetensors& file) {
+void Trainer::load(const Safetensors& file, std::int64_t member) {
   const std::vector<StateTensor> list = state();
   for (const StateTensor& s : list) file.get(s.name, s.dtype, s.shape);
   Control control;
@@ -282,10 +326,10 @@ void Trainer::load(const Safetensors& file) {
   check_control(file.name(), control, config_);
   for (const StateTensor& s : list) {
     const NamedTensor& t = file.get(s.name);
-    copy_async(exec_, s.data, exec_.device, t.bytes.data(), {}, t.bytes.size());
+    copy_async(exec_, of_member(s.data, member), exec_.device, t.bytes.data(), {}, t.bytes.size());
   }
   state_written();
-  ring_.clear();
+  if (member == 0) ring_.clear();
   enqueued_ = delivered_ = control.iteration;
 }
 

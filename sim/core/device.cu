@@ -3,11 +3,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <stdexcept>
 #include <utility>
 
 #include "sim/core/cuda_check.h"
 #include "sim/core/error.h"
 #include "sim/core/host_memory.h"
+#include "sim/core/memory_slots.h"
 #include "sim/core/shell.h"
 
 namespace hotloop {
@@ -205,8 +207,15 @@ void EventHandle::synchronize() const {
 #endif
 }
 
+// Not Memory's own: a part of MemorySlots.
+constexpr auto kBorrowed = static_cast<Memory::Kind>(2);
+
 Memory::Memory(Device device, std::size_t bytes, Kind kind) : device_(device), kind_(kind), bytes_(bytes) {
   if (bytes == 0) return;
+  if (kind == Kind::plain && (data_ = MemorySlots::take(device, bytes)) != nullptr) {
+    kind_ = kBorrowed;
+    return;
+  }
 #ifdef HOTLOOP_CUDA
   if (device.is_cuda()) {
     data_ = static_cast<std::byte*>(allocate_cuda(device, bytes, kind));
@@ -226,7 +235,7 @@ Memory::Memory(Device device, std::size_t bytes, Kind kind) : device_(device), k
 }
 
 Memory::~Memory() {
-  if (data_ == nullptr) return;
+  if (data_ == nullptr || kind_ == kBorrowed) return;
 #ifdef HOTLOOP_CUDA
   if (device_.is_cuda()) {
     if (kind_ == Kind::pinned)
@@ -251,6 +260,31 @@ Memory& Memory::operator=(Memory&& other) noexcept {
     new (this) Memory(std::move(other));
   }
   return *this;
+}
+
+namespace {
+
+thread_local MemorySlots* filled_slots = nullptr;
+
+}  // namespace
+
+MemorySlots::Open::Open(MemorySlots* slots) { filled_slots = slots; }
+MemorySlots::Open::~Open() { filled_slots = nullptr; }
+
+MemorySlots::MemorySlots(Device device, std::int64_t count, std::size_t stride)
+    : device_(device), memory_(device, static_cast<std::size_t>(count) * stride), stride_(stride) {}
+
+std::byte* MemorySlots::take(Device device, std::size_t bytes) {
+  MemorySlots* slots = filled_slots;
+  if (slots == nullptr || slots->device_ != device) return nullptr;
+  const std::size_t at = slots->used_;
+  slots->used_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  if (slots->memory_.data() == nullptr) {
+    slots->stride_ = slots->used_;
+    return nullptr;
+  }
+  if (slots->used_ > slots->stride_) throw std::logic_error("memory slots: more is made than was measured");
+  return slots->memory_.data() + at;
 }
 
 void copy_async(const Exec& exec, void* to, Device to_device, const void* from, Device from_device, std::size_t bytes) {

@@ -41,9 +41,9 @@ inline void run_iterations(Trainer& trainer, int iterations, std::vector<Iterati
   while (trainer.in_flight() > 0) metrics.push_back(trainer.wait());
 }
 
-inline std::map<std::string, std::vector<std::byte>> state_of(Trainer& trainer) {
+inline std::map<std::string, std::vector<std::byte>> state_of(Trainer& trainer, std::int64_t member = 0) {
   std::map<std::string, std::vector<std::byte>> state;
-  const Snapshot snapshot = trainer.save();
+  const Snapshot snapshot = trainer.save(member);
   for (const NamedTensor& t : snapshot.tensors) state[t.name].assign(t.bytes.begin(), t.bytes.end());
   return state;
 }

@@ -8,14 +8,14 @@ namespace hotloop {
 template <class S>
 __device__ void Fused<S>::advantages() {
   const std::int64_t n = args.book.num_envs;
-  const auto gamma = static_cast<float>(args.update.gamma), lambda = static_cast<float>(args.update.gae_lambda);
-  [[maybe_unused]] const auto clip_reward = static_cast<float>(args.update.clip_reward);
+  const auto gamma = static_cast<float>(shared.update.gamma), lambda = static_cast<float>(shared.update.gae_lambda);
+  [[maybe_unused]] const auto clip_reward = static_cast<float>(shared.update.clip_reward);
   double sums[4] = {};
   for (int e = threadIdx.x; e < S::kBlockEnvs; e += kThreads) {
     const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + e;
     if (w >= n) break;
-    int slot = args.truncations[w];
-    float advantage = 0.0f, next_value = args.value[args.num_steps * n + w];
+    int slot = at(args.truncations)[w];
+    float advantage = 0.0f, next_value = at(args.value)[args.num_steps * n + w];
     // some steps are read before any is worked on: what is written could, for all the compiler knows, change them
     constexpr int kAhead = 16;
     for (int last = args.num_steps - 1; last >= 0; last -= kAhead) {
@@ -24,7 +24,7 @@ __device__ void Fused<S>::advantages() {
 #pragma unroll
       for (int k = 0; k < kAhead; ++k) {
         const std::int64_t i = (last - k >= 0 ? last - k : 0) * n + w;
-        values[k] = args.value[i], rewards[k] = args.reward[i], ends[k] = args.ended[i];
+        values[k] = at(args.value)[i], rewards[k] = at(args.reward)[i], ends[k] = at(args.ended)[i];
         if constexpr (S::kNormalizeReward)
           rewards[k] = clamp(rewards[k] * shared.reward_scale, -clip_reward, clip_reward);
       }
@@ -36,13 +36,13 @@ __device__ void Fused<S>::advantages() {
         if ((ended & kTerminated) != 0)
           next_value = 0.0f;
         else if ((ended & kTruncated) != 0)
-          next_value = args.value[(args.num_steps + 1 + slot) * n + w];
+          next_value = at(args.value)[(args.num_steps + 1 + slot) * n + w];
         if (ended != 0) advantage = 0.0f;
         const float value = values[k];
         advantage = rewards[k] + gamma * next_value - value + gamma * lambda * advantage;
-        float* record = args.record + ((last - k) * n + w) * kRecord;
+        float* record = at(args.record) + ((last - k) * n + w) * kRecord;
         record[kValueAt] = value, record[kAdvantageAt] = advantage;
-        args.value[(last - k) * n + w] = advantage;  // for advantage_sums, which so reads neighbouring numbers
+        at(args.value)[(last - k) * n + w] = advantage;  // for advantage_sums, which so reads neighbouring numbers
         next_value = value;
         const double target = static_cast<double>(advantage + value), error = target - static_cast<double>(value);
         sums[0] += target, sums[1] += target * target, sums[2] += error, sums[3] += error * error;
@@ -60,7 +60,7 @@ __device__ void Fused<S>::advantages() {
     for (int i = 0; i < kWarps; ++i)
       total = total + VarianceTerms{shared.warp_sums[i][0], shared.warp_sums[i][1], shared.warp_sums[i][2],
                                     shared.warp_sums[i][3]};
-    args.variance[block] = total;
+    at(args.variance)[block] = total;
   }
 }
 
@@ -70,7 +70,7 @@ __device__ void Fused<S>::advantage_sums() {
   const std::int64_t n = args.book.num_envs;
   const int rows = S::kBlockEnvs * args.num_steps;
   for (int epoch = 0; epoch < args.update_epochs; ++epoch) {
-    const IndexPermutation order(args.book.seed,
+    const IndexPermutation order(seed,
                                  static_cast<std::uint64_t>(shared.control.iteration * args.update_epochs + epoch),
                                  static_cast<std::uint32_t>(n * args.num_steps));
     for (int bin = 0; bin < args.num_minibatches; bin += kBins) {
@@ -84,7 +84,7 @@ __device__ void Fused<S>::advantage_sums() {
           const int q = first + j * kThreads, t = q / S::kBlockEnvs;
           const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + q % S::kBlockEnvs;
           row[j] = q < rows && w < n ? t * n + w : -1;
-          advantage[j] = row[j] < 0 ? 0.0f : args.value[row[j]];
+          advantage[j] = row[j] < 0 ? 0.0f : at(args.value)[row[j]];
         }
 #pragma unroll
         for (int j = 0; j < kAhead; ++j) {
@@ -110,7 +110,7 @@ __device__ void Fused<S>::advantage_sums() {
         for (int i = 0; i < kWarps; ++i)
           total =
               total + AdvantageTerms{shared.warp_sums[i][2 * threadIdx.x], shared.warp_sums[i][2 * threadIdx.x + 1]};
-        args.advantages[(epoch * args.num_minibatches + bin + threadIdx.x) * S::kBlocks + block] = total;
+        at(args.advantages)[(epoch * args.num_minibatches + bin + threadIdx.x) * S::kBlocks + block] = total;
       }
     }
   }
@@ -122,13 +122,13 @@ __device__ void Fused<S>::advantage_scales() {
   for (int index = warp; index < kMinibatches; index += kWarps) {
     double sum = 0, squares = 0;
     for (int b = lane; b < S::kBlocks; b += 32) {
-      const double2 terms = __ldcg(reinterpret_cast<const double2*>(args.advantages + index * S::kBlocks + b));
+      const double2 terms = __ldcg(reinterpret_cast<const double2*>(at(args.advantages) + index * S::kBlocks + b));
       sum += terms.x, squares += terms.y;
     }
     sum = warp_sum(sum), squares = warp_sum(squares);
     if (lane != 0) continue;
     const AdvantageScale scale = advantage_scale({sum, squares}, args.minibatch_rows);
-    const bool used = args.update.norm_adv && args.minibatch_rows >= 2;
+    const bool used = shared.update.norm_adv && args.minibatch_rows >= 2;
     shared.advantage[index] =
         used ? make_float2(static_cast<float>(scale.mean), 1.0f / (static_cast<float>(scale.deviation) + 1e-8f))
              : make_float2(0.0f, 1.0f);

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "sim/core/book.h"
+#include "sim/core/episode_stats.h"
 #include "train/control.h"
 #include "train/index_permutation.h"
 #include "train/ppo_loss.h"
@@ -26,13 +27,33 @@ enum class FusedPhase : std::int32_t {
   norm,    // agreed by all blocks, and the plan of the step
   adam,
   meet_parameters,
-  load,  // parameters into shared memory
+  load,    // parameters into shared memory
+  finish,  // statistics and metrics of the iteration
   count
 };
 
-struct FusedArgs {
+// What members of a population may have of their own beside their state.
+struct FusedMember {
   UpdateSpec update;
-  BookView book;  // of the worlds; the seed is the run's
+  std::uint64_t seed;
+};
+
+// Of all blocks of a member: what their barriers and their exchange of norms have counted up to the last launch.
+struct FusedTally {
+  std::uint32_t barrier, barriers, updates;
+};
+
+struct FusedArgs {
+  // Pointers are the first member's; those of member k lie k * member_bytes further on. Member k is that of S::kBlocks
+  // blocks, the first of a launch that of its first blocks.
+  const FusedMember* member;
+  std::int64_t member_bytes;
+  std::int32_t first_member, num_members;
+  std::int32_t iterations;  // of this launch
+  std::int32_t ring_depth;
+  MetricsSlot* metrics;  // [ring_depth][num_members] of all members, in the host's memory
+
+  BookView book;  // of the worlds; the seed is the member's
   std::int32_t num_steps, update_epochs, num_minibatches, minibatch_rows, bootstrap_slots;
 
   // state of the training, as in a checkpoint
@@ -40,7 +61,7 @@ struct FusedArgs {
   float* observation;                     // [num_envs, obs_dim] after the last step
   float *parameters, *moment1, *moment2;  // [num_parameters]
   Control* control;
-  const float *observation_mean, *observation_scale;  // [obs_dim] where observations are normalised
+  double* observation_state;  // where observations are normalised: mean and sum of squared deviations [obs_dim], count
   float clip_observation;
   double* return_state;   // where rewards are normalised: mean, sum of squared deviations and count of returns,
   float* return_running;  // and [num_envs] the discounted return under way
@@ -59,11 +80,13 @@ struct FusedArgs {
   float* loss_partials;        // [blocks][groups][kLossStride]
   AdvantageTerms* advantages;  // [minibatches of an iteration][blocks]
   Moments* returns;            // [blocks] of the discounted returns
-  VarianceTerms* variance;     // [blocks], then their sum
+  Moments* observations;       // [blocks][obs_dim] of this rollout's observations, where they are normalised
+  VarianceTerms* variance;     // [blocks]
+  EpisodeStats* episodes;      // [blocks]
   float* gradients;            // [num_parameters] of the last minibatch, before clipping
-  unsigned long long* norms;   // [4][kNormWords] squared norms as integers; all zero before a launch
-  std::uint32_t* barrier;      // zero before a launch
-  unsigned long long* phases;  // [FusedPhase::count] clocks of block 0, added up; null: not wanted
+  unsigned long long* norms;   // [4][kNormWords] squared norms as integers; zero at first
+  FusedTally* tally;           // zero at first
+  unsigned long long* phases;  // [FusedPhase::count] clocks of the first member's block 0, added up; null: not wanted
 };
 
 }  // namespace hotloop

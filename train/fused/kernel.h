@@ -1,10 +1,11 @@
-// The fused kernel: one whole PPO iteration, from the worlds' states to the updated parameters. All blocks stay on the
-// card throughout and meet at a few barriers; activations never leave a multiprocessor.
+// The fused kernel: whole PPO iterations, from the worlds' states to the updated parameters and the metrics that the
+// host reads. A member's blocks stay on the card throughout and meet at a few barriers; activations never leave a
+// multiprocessor.
 #pragma once
 #include "train/fused/advantage.h"
-#include "train/fused/minibatch.h"
+#include "train/fused/alone.h"
+#include "train/fused/finish.h"
 #include "train/fused/rollout.h"
-#include "train/fused/update.h"
 
 namespace hotloop {
 
@@ -30,12 +31,13 @@ __device__ __forceinline__ void Fused<S>::load_layer(int net, Rest rest) {
 #pragma unroll
   for (int k = 0; k < kTimes; ++k) {
     const int i = k * kThreads + threadIdx.x, row = i / kQuads;
-    w[k] = __ldcg(reinterpret_cast<const float4*>(args.parameters + place(row < outputs ? row : 0) + 4 * (i % kQuads)));
+    w[k] = __ldcg(
+        reinterpret_cast<const float4*>(at(args.parameters) + place(row < outputs ? row : 0) + 4 * (i % kQuads)));
   }
 #pragma unroll
   for (int k = 0; k < kBiasTimes; ++k) {
     const int i = k * kThreads + threadIdx.x < outputs ? k * kThreads + threadIdx.x : 0;
-    b[k] = __ldcg(args.parameters + (kIsHead ? S::head_bias(net, i) : S::layer_bias(net, L) + i));
+    b[k] = __ldcg(at(args.parameters) + (kIsHead ? S::head_bias(net, i) : S::layer_bias(net, L) + i));
   }
   if constexpr (kIsHead)
     rest();
@@ -56,7 +58,7 @@ __device__ __forceinline__ void Fused<S>::load_layer(int net, Rest rest) {
 #pragma unroll 4
     for (int i = threadIdx.x; i < outputs * kInputs; i += kThreads) {
       const int row = i / kInputs, column = i % kInputs;
-      const float x = __ldcg(args.parameters + place(row) + column);
+      const float x = __ldcg(at(args.parameters) + place(row) + column);
       put(to + row * kStride + column, x);
       if constexpr (kDouble) put(to + row * kStride + kInputs + column, x);
     }
@@ -71,7 +73,7 @@ __device__ void Fused<S>::load_parameters() {
   });
   if constexpr (S::kLogStd >= 0)
     for (int k = threadIdx.x; k < kActionDim; k += kThreads)
-      shared.log_std[k] = __ldcg(args.parameters + S::kLogStd + k);
+      shared.log_std[k] = __ldcg(at(args.parameters) + S::kLogStd + k);
 }
 
 // Where a group's memory goes from one network's rows to another's, what the one left lies where the other keeps zeros.
@@ -86,26 +88,12 @@ __device__ void Fused<S>::clear_activations() {
 }
 
 template <class S>
-__device__ void Fused<S>::run() {
-  last_mark = clock64();
-  for (int i = threadIdx.x; i < kSharedBytes / 16; i += kThreads) fused_memory[i] = make_uint4(0, 0, 0, 0);
-  block_barrier();
-  if (threadIdx.x == 0) {
-    shared.control = *args.control;
-    begin_iteration(args.update, shared.control);
-  }
-  load_parameters();
-  if constexpr (S::kNormalizeObservation)
-    for (int k = threadIdx.x; k < kObsDim; k += kThreads) {
-      shared.observation_mean[k] = args.observation_mean[k];
-      shared.observation_scale[k] = args.observation_scale[k];
-    }
-  block_barrier();
-  mark(FusedPhase::start);
+__device__ __forceinline__ void Fused<S>::iteration() {
   rollout();
   clear_activations();
   if constexpr (S::kNormalizeReward) publish_returns();
   mark(FusedPhase::rollout);
+  if (warp == kWarps - 1) collect_episodes();
   values();
   clear_activations();
   if constexpr (S::kNormalizeReward) scale_rewards();
@@ -116,29 +104,47 @@ __device__ void Fused<S>::run() {
   mark(FusedPhase::advantages);
   grid_barrier();
   advantage_scales();
+  if constexpr (S::kNormalizeObservation) observation_sums();
   mark(FusedPhase::meet);
   for (int epoch = 0; epoch < args.update_epochs && shared.control.stop == 0; ++epoch) {
     if (threadIdx.x == 0)
-      shared.order = IndexPermutation(args.book.seed,
-                                      static_cast<std::uint64_t>(shared.control.iteration * args.update_epochs + epoch),
-                                      static_cast<std::uint32_t>(args.book.num_envs * args.num_steps));
+      shared.order =
+          IndexPermutation(seed, static_cast<std::uint64_t>(shared.control.iteration * args.update_epochs + epoch),
+                           static_cast<std::uint32_t>(args.book.num_envs * args.num_steps));
     block_barrier();
     for (int m = 0; m < args.num_minibatches && shared.control.stop == 0; ++m)
       minibatch(epoch * args.num_minibatches + m);
   }
-  if (block != 0 || threadIdx.x != 0) return;
-  *args.control = shared.control;
-  if constexpr (S::kNormalizeReward)
-    for (int k = 0; k < 3; ++k) args.return_state[k] = shared.return_state[k];
-  if (args.phases != nullptr)
-    for (int k = 0; k < static_cast<int>(FusedPhase::count); ++k) args.phases[k] += shared.phases[k];
-  VarianceTerms total;
-  for (int b = 0; b < S::kBlocks; ++b) {
-    const double2* from = reinterpret_cast<const double2*>(args.variance + b);
-    const double2 target = __ldcg(from), error = __ldcg(from + 1);
-    total = total + VarianceTerms{target.x, target.y, error.x, error.y};
+}
+
+template <class S>
+__device__ void Fused<S>::run() {
+  last_mark = clock64();
+  for (int i = threadIdx.x; i < kSharedBytes / 16; i += kThreads) fused_memory[i] = make_uint4(0, 0, 0, 0);
+  block_barrier();
+  if (threadIdx.x == 0) {
+    shared.control = *at(args.control);
+    shared.update = at(args.member)->update;
+    begin_iteration(shared.update, shared.control);
+    if constexpr (S::kNormalizeReward)
+      for (int k = 0; k < 3; ++k) shared.return_state[k] = at(args.return_state)[k];
   }
-  args.variance[S::kBlocks] = total;
+  load_parameters();
+  if constexpr (S::kNormalizeObservation) load_normalizer();
+  block_barrier();
+  mark(FusedPhase::start);
+  for (int i = 0; i < args.iterations; ++i) {
+    iteration();
+    finish(i + 1 == args.iterations);
+  }
+  announce();
+  if (block != 0 || threadIdx.x != 0) return;
+  *at(args.control) = shared.control;
+  at(args.tally)->barriers = barriers, at(args.tally)->updates = updates;
+  if constexpr (S::kNormalizeReward)
+    for (int k = 0; k < 3; ++k) at(args.return_state)[k] = shared.return_state[k];
+  if (args.phases != nullptr && blockIdx.x == 0)
+    for (int k = 0; k < static_cast<int>(FusedPhase::count); ++k) args.phases[k] += shared.phases[k];
 }
 
 }  // namespace hotloop

@@ -1,5 +1,6 @@
 // What all parts of the fused kernel share: the specialisation S that the host writes as text (see specialize.cpp), the
-// block's place, shared memory, and the barrier of all blocks.
+// block's place, shared memory, and the barrier of a member's blocks. A launch trains one or many members of a
+// population, S::kBlocks blocks each, which know nothing of each other.
 //
 // S has: Env; Actor, Critic (NetShape; the same type where both have equal sizes); kShared: one network with both
 // heads; kActivation; kHead, kHeadDim, kActionDim, kStateStd; nvec(), low(), high(); kParameters, kLogStd (offset in
@@ -59,9 +60,12 @@ struct Fused {
   static constexpr int kLogStds = S::kLogStd >= 0 ? kActionDim : 0;
   static constexpr int kLaneSums = kMostOutputs + kLogStds + kLossTerms;
   static constexpr int kMinibatches = S::kMinibatches;  // of an iteration
+  // One block, and of each network one group: whoever gathers a gradient steps the parameter.
+  static constexpr bool kAlone = S::kBlocks == 1 && kParts == 1;
 
   struct Shared {
     Control control;
+    UpdateSpec update;
     double warp_sums[kWarps][8];
     LossTerms loss;        // sums of this minibatch
     double correction[2];  // 1 / (1 - beta1^t) and 1 / sqrt(1 - beta2^t): Adam's
@@ -97,10 +101,13 @@ struct Fused {
   const FusedArgs& args;
   Shared& shared;
   char* memory;
-  int block, warp, lane, group, group_warp;
-  std::uint32_t barriers = 0;  // passed so far
-  int updates = 0;             // minibatches done in this launch
-  Moments returns;             // of this thread's worlds in this rollout
+  int member, block, warp, lane, group, group_warp;
+  std::int64_t shift;              // from the first member's memory to this one's [bytes]
+  std::uint64_t seed;              // of the member
+  std::uint32_t barriers;          // passed so far by the member's blocks
+  std::uint32_t updates;           // minibatches that they have exchanged norms for
+  Moments returns;                 // of this thread's worlds in this rollout
+  MetricsSlot* written = nullptr;  // not announced yet
   long long last_mark = 0;
 
   __device__ __forceinline__ Fused(const FusedArgs& a)
@@ -108,28 +115,40 @@ struct Fused {
         shared(*reinterpret_cast<Shared*>(reinterpret_cast<char*>(fused_memory) + kActorBytes + kCriticBytes +
                                           S::kGroups * kGroupBytes)),
         memory(reinterpret_cast<char*>(fused_memory)),
-        block(blockIdx.x),
+        member(args.first_member + static_cast<int>(blockIdx.x) / S::kBlocks),
+        block(static_cast<int>(blockIdx.x) % S::kBlocks),
         warp(__shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x / 32), 0)),
         lane(threadIdx.x % 32),
         group(warp / 4),
-        group_warp(warp % 4) {}
+        group_warp(warp % 4),
+        shift(member * args.member_bytes),
+        seed(at(args.member)->seed),
+        barriers(at(args.tally)->barriers),
+        updates(at(args.tally)->updates) {}
 
-  // The phase that ends here; block 0 books its clocks.
+  // The member's own of what args points to.
+  template <class P>
+  __device__ __forceinline__ P* at(P* first) const {
+    return (P*)((const char*)first + shift);
+  }
+
+  // The phase that ends here; the launch's first block books its clocks.
   __device__ __forceinline__ void mark(FusedPhase phase) {
-    if (args.phases == nullptr || block != 0 || threadIdx.x != 0) return;
+    if (args.phases == nullptr || blockIdx.x != 0 || threadIdx.x != 0) return;
     const long long now = clock64();
     shared.phases[static_cast<int>(phase)] += static_cast<unsigned long long>(now - last_mark);
     last_mark = now;
   }
 
-  // All blocks wait for each other; what they wrote before to global memory the others read after (not through L1).
+  // The member's blocks wait for each other; what they wrote before to global memory the others read after (not through
+  // L1).
   __device__ __forceinline__ void grid_barrier() {
     block_barrier();
     if constexpr (S::kBlocks > 1) {
       ++barriers;
       if (threadIdx.x == 0) {
-        barrier_arrive(args.barrier);
-        barrier_wait(args.barrier, barriers * S::kBlocks);
+        barrier_arrive(&at(args.tally)->barrier);
+        barrier_wait(&at(args.tally)->barrier, barriers * S::kBlocks);
       }
       block_barrier();
     }
@@ -186,12 +205,30 @@ struct Fused {
   __device__ void advantages();
   __device__ void advantage_sums();
   __device__ void advantage_scales();
-  __device__ void minibatch(int index);
+  __device__ void collect_episodes();
+  __device__ void observation_sums();
+  __device__ void load_normalizer();
+  __device__ void merge_observations();
+  __device__ __forceinline__ void minibatch(int index);
+  __device__ __forceinline__ void iteration();
+  __device__ __forceinline__ void finish(bool last);
+  __device__ void announce();
   __device__ void run();
 
   // Writes one or two neighbouring partial gradients.
   __device__ __forceinline__ void put_partial(int flat, float v) const;
   __device__ __forceinline__ void put_partial(int flat, float v0, float v1) const;
+
+  // What Adam knows of N parameters beside their gradients.
+  template <int N>
+  struct AdamState {
+    float m[N], v[N], w[N];
+  };
+  struct AdamScale {
+    float beta1, beta2, eps, gradient, step_size, correction;
+    __device__ __forceinline__ void step(float g, float& m, float& v, float& w) const;
+  };
+  __device__ __forceinline__ AdamScale adam_scale() const;
 
  private:
   template <class World>
@@ -202,10 +239,19 @@ struct Fused {
   template <class Net, int L, class Rest>
   __device__ __forceinline__ void load_layer(int net, Rest rest);
   template <class Net>
+  __device__ __forceinline__ void gather(int net, int index, float (&sums)[Net::kSums], float (&lane_sums)[kLaneSums]);
+  template <class Net>
   __device__ void tiles(int net, int index);
-  template <class Net, int L>
-  __device__ __forceinline__ void write_layers(int net, const float (&sums)[Net::kSums], float mean) const;
-  __device__ void write_lane_sums(int net, const float (&lane_sums)[kLaneSums], float mean);
+  template <class Net>
+  __device__ __forceinline__ void update_alone(int net, int index);
+  template <class Net, int L, class Sink>
+  __device__ __forceinline__ void each_unit(int net, const float (&sums)[Net::kSums], Sink& sink) const;
+  // A gradient that one thread of a group has of what lanes gathered; flat: -1 for none.
+  struct LaneGradient {
+    int flat, index;
+    float value;
+  };
+  __device__ LaneGradient sum_lanes(int net, const float (&lane_sums)[kLaneSums], float mean);
   template <class Net>
   __device__ __forceinline__ void loss(const Pass<Net>& pass, int net, int row, const float (&record)[kRecord],
                                        float2 scale, float (&lane_sums)[kLaneSums]) const;
@@ -213,12 +259,12 @@ struct Fused {
   __device__ void sum_losses();
   __device__ double exchange(double squares);
   __device__ void plan(double squares);
-  // Adam's state of the four parameters that this thread steps, read before it is needed; of larger slices the first.
-  struct AdamState {
+  // Of the four parameters that this thread steps, read before it is needed; of larger slices the first.
+  struct AdamQuad {
     float4 m, v, w;
   };
-  __device__ __forceinline__ AdamState fetch_moments() const;
-  __device__ void step_parameters(const AdamState& first);
+  __device__ __forceinline__ AdamQuad fetch_moments() const;
+  __device__ void step_parameters(const AdamQuad& first);
 };
 
 }  // namespace hotloop

@@ -10,7 +10,7 @@ template <class S>
 template <class Net>
 __device__ __forceinline__ void Fused<S>::loss(const Pass<Net>& pass, int net, int row, const float (&record)[kRecord],
                                                float2 scale, float (&lane_sums)[kLaneSums]) const {
-  const LossWeights<float> weights = loss_weights<float>(args.update);
+  const LossWeights<float> weights = loss_weights<float>(shared.update);
   float out[Net::kHeadColumns], d[Net::kHeadColumns] = {};
 #pragma unroll
   for (int k = 0; k < Net::kHeadColumns; ++k) out[k] = pass.out[row * Net::kHeadColumns + k];
@@ -44,14 +44,14 @@ __device__ __forceinline__ void Fused<S>::loss(const Pass<Net>& pass, int net, i
   for (int k = 0; k < Net::kHeadColumns; k += 2) put(to + k, d[k], d[k + 1]);
 }
 
+// Sums over the block's tiles: of gradients as a warp shares them, and what lanes gather.
 template <class S>
 template <class Net>
-__device__ void Fused<S>::tiles(int net, int index) {
+__device__ __forceinline__ void Fused<S>::gather(int net, int index, float (&sums)[Net::kSums],
+                                                 float (&lane_sums)[kLaneSums]) {
   const Pass<Net> p = pass<Net>(net);
-  constexpr int kSums = Net::kSums;
-  float sums[kSums], lane_sums[kLaneSums];
 #pragma unroll
-  for (int k = 0; k < kSums; ++k) sums[k] = 0.0f;
+  for (int k = 0; k < Net::kSums; ++k) sums[k] = 0.0f;
 #pragma unroll
   for (int k = 0; k < kLaneSums; ++k) lane_sums[k] = 0.0f;
   const float2 scale = shared.advantage[index];
@@ -64,7 +64,7 @@ __device__ void Fused<S>::tiles(int net, int index) {
   float next[kRecord] = {};
   const auto fetch = [&](int tile) {
     const std::int64_t i = shared.order.row(static_cast<std::uint32_t>(first_position + position_in(tile)));
-    const float4* from = reinterpret_cast<const float4*>(args.record + i * kRecord);
+    const float4* from = reinterpret_cast<const float4*>(at(args.record) + i * kRecord);
 #pragma unroll
     for (int k = 0; k < kRecord; k += 4) {
       const float4 part = __ldcg(from + k / 4);
@@ -106,22 +106,19 @@ __device__ void Fused<S>::tiles(int net, int index) {
     p.gradients(group_warp, sums);
     group_barrier<S::kWideBarriers>(group);
   }
-  const float mean = 1.0f / static_cast<float>(args.minibatch_rows);
-  write_layers<Net, 0>(net, sums, mean);
-  write_lane_sums(net, lane_sums, mean);
 }
 
 // The flat buffer is cut into slices, one a block; a block's partial sums of a slice lie together.
 template <class S>
 __device__ __forceinline__ void Fused<S>::put_partial(int flat, float v) const {
   const int slice = flat / S::kSlice;
-  __stcg(args.partials + (slice * kPartials + block * kParts + group / kNets) * S::kSlice + flat % S::kSlice, v);
+  __stcg(at(args.partials) + (slice * kPartials + block * kParts + group / kNets) * S::kSlice + flat % S::kSlice, v);
 }
 template <class S>
 __device__ __forceinline__ void Fused<S>::put_partial(int flat, float v0, float v1) const {
   if constexpr (S::kEvenOffsets) {
     const int slice = flat / S::kSlice;
-    float* to = args.partials + (slice * kPartials + block * kParts + group / kNets) * S::kSlice + flat % S::kSlice;
+    float* to = at(args.partials) + (slice * kPartials + block * kParts + group / kNets) * S::kSlice + flat % S::kSlice;
     __stcg(reinterpret_cast<float2*>(to), make_float2(v0, v1));
   } else {
     put_partial(flat, v0);
@@ -129,37 +126,45 @@ __device__ __forceinline__ void Fused<S>::put_partial(int flat, float v0, float 
   }
 }
 
-// Where the sums of one unit go: element (m, n) of a matrix in the flat buffer.
-template <class S, class Net, int L>
-struct PutUnit {
+// The gradients of one unit as parameters: gives the sink the sums that a thread has, one or two neighbours at a time,
+// with what parameter they are of, whether there is one, and where in the unit they are kept.
+struct ParameterPlace {
+  int flat;         // in the flat buffer
+  int row, column;  // of the weight in the block's copy of its layer; row: output
+};
+template <class S, class Net, int L, class Sink>
+struct UnitOf {
   static constexpr bool kIsHead = L == Net::kHidden;
   static constexpr int kInputs = Net::width(L), kOutputs = Net::width(L + 1);
-  const Fused<S>& fused;
+  const float* acc;
+  Sink& sink;
   int net, first, first_column;
-  float mean;
-  __device__ __forceinline__ void operator()(int m, int n, float v) const {
+  __device__ __forceinline__ void operator()(int m, int n, int i) const {
     if constexpr (kIsHead) {  // m: input, n: output
-      if (first + m < kInputs && n < S::outputs(net)) fused.put_partial(S::head_weight(net, n) + first + m, v * mean);
+      const bool there = first + m < kInputs && n < S::outputs(net);
+      sink.template one<L>(there, {there ? S::head_weight(net, n) + first + m : 0, n, first + m}, acc[i], i);
     } else {
-      if (first + m < kOutputs && first_column + n < kInputs)
-        fused.put_partial(S::layer_weight(net, L) + (first + m) * kInputs + first_column + n, v * mean);
+      const int row = first + m, column = first_column + n;
+      sink.template one<L>(row < kOutputs && column < kInputs,
+                           {S::layer_weight(net, L) + row * kInputs + column, row, column}, acc[i], i);
     }
   }
-  __device__ __forceinline__ void operator()(int m, int n, float v0, float v1) const {
+  __device__ __forceinline__ void operator()(int m, int n, int i, int j) const {
     if constexpr (!kIsHead && kInputs % 2 == 0) {
-      if (first + m < kOutputs && first_column + n < kInputs)
-        fused.put_partial(S::layer_weight(net, L) + (first + m) * kInputs + first_column + n, v0 * mean, v1 * mean);
+      const int row = first + m, column = first_column + n;
+      sink.template two<L>(row < kOutputs && column < kInputs,
+                           {S::layer_weight(net, L) + row * kInputs + column, row, column}, acc[i], acc[j], i, j);
     } else {
-      (*this)(m, n, v0);
-      (*this)(m, n + 1, v1);
+      (*this)(m, n, i);
+      (*this)(m, n + 1, j);
     }
   }
 };
 
-// Writes the means over the minibatch's rows of what this warp has gathered of layer L and those after it.
+// Gives the sink what this warp has gathered of layer L and those after it, unit by unit, each kPasses times.
 template <class S>
-template <class Net, int L>
-__device__ __forceinline__ void Fused<S>::write_layers(int net, const float (&sums)[Net::kSums], float mean) const {
+template <class Net, int L, class Sink>
+__device__ __forceinline__ void Fused<S>::each_unit(int net, const float (&sums)[Net::kSums], Sink& sink) const {
   using Engine = typename Net::Engine;
   constexpr int kUnits = Net::units(L), kSumAt = Net::sum_at(L);
   constexpr int kNumbers = Net::unit_numbers(L), kShare = Net::share(L), kOutputs = Net::width(L + 1);
@@ -168,44 +173,91 @@ __device__ __forceinline__ void Fused<S>::write_layers(int net, const float (&su
   const int first_column = Pass<Net>::template first_column<L>(group_warp);
 #pragma unroll
   for (int u = 0; u < kUnits; ++u) {
-    const PutUnit<S, Net, L> to{*this, net, first_row + kStep * u, first_column, mean};
     const float* acc = sums + kSumAt + u * kNumbers;
-    Engine::template each_outer<kShare>(acc, to);
-    if constexpr (L < Net::kHidden) {
-      Engine::template each_bias<kShare>(acc, [&](int m, float v) {
-        if (first_column == 0 && to.first + m < kOutputs) put_partial(S::layer_bias(net, L) + to.first + m, v * mean);
-      });
+    const UnitOf<S, Net, L, Sink> to{acc, sink, net, first_row + kStep * u, first_column};
+#pragma unroll
+    for (int pass = 0; pass < Sink::kPasses; ++pass) {
+      sink.pass = pass;
+      Engine::template each_outer<kShare>(to);
+      if constexpr (L < Net::kHidden) {
+        Engine::template each_bias<kShare>(acc, [&](int m, float v, int i) {
+          const int row = to.first + m;
+          sink.template bias<L>(first_column == 0 && row < kOutputs, {S::layer_bias(net, L) + row, row, 0}, v, i);
+        });
+      }
     }
   }
-  if constexpr (L < Net::kHidden) write_layers<Net, L + 1>(net, sums, mean);
+  if constexpr (L < Net::kHidden) each_unit<Net, L + 1>(net, sums, sink);
 }
 
-// The sums that lanes have gathered: over the lanes of a warp, then over the group's warps in order.
+// The sums that lanes have gathered: over the lanes of a warp, then over the group's warps in order. The loss's terms
+// are written; of the parameters each of the group's first threads gets one.
 template <class S>
-__device__ void Fused<S>::write_lane_sums(int net, const float (&lane_sums)[kLaneSums], float mean) {
+__device__ typename Fused<S>::LaneGradient Fused<S>::sum_lanes(int net, const float (&lane_sums)[kLaneSums],
+                                                               float mean) {
+  static_assert(kLaneSums <= kGroupThreads);
 #pragma unroll
   for (int k = 0; k < kLaneSums; ++k) {
     const float sum = warp_sum(lane_sums[k]);
     if (lane == 0) shared.group_sums[group][group_warp][k] = sum;
   }
   group_barrier<S::kWideBarriers>(group);
-  for (int k = threadIdx.x % kGroupThreads; k < kLaneSums; k += kGroupThreads) {
-    const auto& sums = shared.group_sums[group];
-    float sum = sums[0][k];
+  const int k = threadIdx.x % kGroupThreads;
+  if (k >= kLaneSums) return {-1, 0, 0.0f};
+  const auto& sums = shared.group_sums[group];
+  float sum = sums[0][k];
 #pragma unroll
-    for (int i = 1; i < 4; ++i) sum += sums[i][k];
-    const int log_std = k - kMostOutputs, term = log_std - kLogStds;
-    if (term >= 0)
-      __stcg(args.loss_partials + (block * S::kGroups + group) * kLossStride + term, sum);
-    else if (log_std >= 0 && net == 0)
-      put_partial(S::kLogStd + log_std, sum * mean);
-    else if (log_std < 0 && k < S::outputs(net))
-      put_partial(S::head_bias(net, k), sum * mean);
+  for (int i = 1; i < 4; ++i) sum += sums[i][k];
+  const int log_std = k - kMostOutputs, term = log_std - kLogStds;
+  if (term >= 0) __stcg(at(args.loss_partials) + (block * S::kGroups + group) * kLossStride + term, sum);
+  if (term >= 0 || (log_std >= 0 ? net != 0 : k >= S::outputs(net))) return {-1, 0, 0.0f};
+  return {log_std >= 0 ? S::kLogStd + log_std : S::head_bias(net, k), k, sum * mean};
+}
+
+// ---- where gradients go: to the other blocks
+
+template <class S>
+struct PartialSink {
+  static constexpr int kPasses = 1;
+  const Fused<S>& fused;
+  float mean;
+  int pass = 0;
+  template <int L>
+  __device__ __forceinline__ void one(bool there, ParameterPlace place, float v, int) const {
+    if (there) fused.put_partial(place.flat, v * mean);
   }
+  template <int L>
+  __device__ __forceinline__ void two(bool there, ParameterPlace place, float v0, float v1, int, int) const {
+    if (there) fused.put_partial(place.flat, v0 * mean, v1 * mean);
+  }
+  template <int L>
+  __device__ __forceinline__ void bias(bool there, ParameterPlace place, float v, int i) const {
+    one<L>(there, place, v, i);
+  }
+};
+
+template <class S>
+template <class Net>
+__device__ void Fused<S>::tiles(int net, int index) {
+  float sums[Net::kSums], lane_sums[kLaneSums];
+  gather<Net>(net, index, sums, lane_sums);
+  PartialSink<S> sink{*this, 1.0f / static_cast<float>(args.minibatch_rows)};
+  each_unit<Net, 0>(net, sums, sink);
+  const LaneGradient own = sum_lanes(net, lane_sums, sink.mean);
+  if (own.flat >= 0) put_partial(own.flat, own.value);
 }
 
 template <class S>
-__device__ void Fused<S>::minibatch(int index) {
+__device__ __forceinline__ void Fused<S>::minibatch(int index) {
+  if constexpr (kAlone) {
+    if constexpr (kSame)
+      update_alone<Actor>(group % 2, index);
+    else if (group % 2 == 0)
+      update_alone<Actor>(0, index);
+    else
+      update_alone<Critic>(1, index);
+    return;
+  }
   if (block < S::kTileBlocks) {
     if constexpr (S::kShared)
       tiles<Actor>(0, index);
@@ -219,7 +271,7 @@ __device__ void Fused<S>::minibatch(int index) {
   mark(FusedPhase::tiles);
   grid_barrier();
   mark(FusedPhase::meet_gradients);
-  const AdamState moments = fetch_moments();
+  const AdamQuad moments = fetch_moments();
   const double squares = reduce_gradients();
   mark(FusedPhase::reduce);
   plan(squares);

@@ -10,6 +10,7 @@ struct RolloutWorld {
   using Env = typename S::Env;
   static constexpr int kWords = sizeof(typename Env::State) / 4;
 
+  const Fused<S>& fused;
   const FusedArgs& args;
   std::int64_t w;
   typename Env::State state;
@@ -22,40 +23,49 @@ struct RolloutWorld {
   float running = 0.0f;  // discounted return
   double origin = 0.0;   // what its moments are taken about
 
-  __device__ __forceinline__ RolloutWorld(const FusedArgs& a, std::int64_t world) : args(a), w(world) {
+  __device__ __forceinline__ RolloutWorld(const Fused<S>& f, std::int64_t world) : fused(f), args(f.args), w(world) {
     const WorldBook& b = args.book.book;
-    step = b.step[w], elapsed = b.elapsed[w], length = b.length[w], episode_return = b.episode_return[w];
-    stat_return = b.stat_return[w], stat_length = b.stat_length[w], stat_episodes = b.stat_episodes[w];
-    first_return = b.first_return[w], first_length = b.first_length[w];
-    stat_nonfinite = b.stat_nonfinite[w], stat_overflow = b.stat_overflow[w];
+    step = at(b.step)[w], elapsed = at(b.elapsed)[w], length = at(b.length)[w],
+    episode_return = at(b.episode_return)[w];
+    stat_return = at(b.stat_return)[w], stat_length = at(b.stat_length)[w], stat_episodes = at(b.stat_episodes)[w];
+    first_return = at(b.first_return)[w], first_length = at(b.first_length)[w];
+    stat_nonfinite = at(b.stat_nonfinite)[w], stat_overflow = at(b.stat_overflow)[w];
 #pragma unroll
     for (int k = 0; k < kWords; ++k)
-      memcpy(reinterpret_cast<char*>(&state) + 4 * k, args.words + k * args.book.num_envs + w, 4);
+      memcpy(reinterpret_cast<char*>(&state) + 4 * k, at(args.words) + k * args.book.num_envs + w, 4);
 #pragma unroll
-    for (int k = 0; k < Env::kObsDim; ++k) observation[k] = args.observation[w * Env::kObsDim + k];
+    for (int k = 0; k < Env::kObsDim; ++k) observation[k] = at(args.observation)[w * Env::kObsDim + k];
     if constexpr (S::kNormalizeReward)
-      running = args.return_running[w], origin = hotloop::origin(args.return_state[0], args.return_state[2], 0.0f);
+      running = at(args.return_running)[w],
+      origin = hotloop::origin(fused.shared.return_state[0], fused.shared.return_state[2], 0.0f);
+  }
+
+  template <class P>
+  __device__ __forceinline__ P* at(P* first) const {
+    return fused.at(first);
   }
 
   __device__ __forceinline__ void save() const {
     const WorldBook& b = args.book.book;
-    b.step[w] = step, b.elapsed[w] = elapsed, b.length[w] = length, b.episode_return[w] = episode_return;
-    b.stat_return[w] = stat_return, b.stat_length[w] = stat_length, b.stat_episodes[w] = stat_episodes;
-    b.first_return[w] = first_return, b.first_length[w] = first_length;
-    b.stat_nonfinite[w] = stat_nonfinite, b.stat_overflow[w] = stat_overflow;
+    at(b.step)[w] = step, at(b.elapsed)[w] = elapsed, at(b.length)[w] = length,
+    at(b.episode_return)[w] = episode_return;
+    at(b.stat_return)[w] = stat_return, at(b.stat_length)[w] = stat_length, at(b.stat_episodes)[w] = stat_episodes;
+    at(b.first_return)[w] = first_return, at(b.first_length)[w] = first_length;
+    at(b.stat_nonfinite)[w] = stat_nonfinite, at(b.stat_overflow)[w] = stat_overflow;
 #pragma unroll
     for (int k = 0; k < kWords; ++k)
-      memcpy(args.words + k * args.book.num_envs + w, reinterpret_cast<const char*>(&state) + 4 * k, 4);
+      memcpy(at(args.words) + k * args.book.num_envs + w, reinterpret_cast<const char*>(&state) + 4 * k, 4);
 #pragma unroll
-    for (int k = 0; k < Env::kObsDim; ++k) args.observation[w * Env::kObsDim + k] = observation[k];
-    args.truncations[w] = truncations;
-    if constexpr (S::kNormalizeReward) args.return_running[w] = running;
+    for (int k = 0; k < Env::kObsDim; ++k) at(args.observation)[w * Env::kObsDim + k] = observation[k];
+    at(args.truncations)[w] = truncations;
+    if constexpr (S::kNormalizeReward) at(args.return_running)[w] = running;
   }
 
   // As the batch's step: environment, containment of non-finite worlds, time limit, books, automatic reset.
   // returns: gathers the discounted return after this step.
   __device__ __forceinline__ void advance(std::int64_t t, const typename Env::Action* action, Moments& returns) {
     BookView view = args.book;
+    view.seed = fused.seed;
     view.book = {&step,        &elapsed,       &length,       &episode_return, &stat_return,  &first_return,
                  &stat_length, &stat_episodes, &first_length, &stat_nonfinite, &stat_overflow};
     const auto world = static_cast<std::uint32_t>(w);
@@ -69,10 +79,10 @@ struct RolloutWorld {
     const float reward = finite != 0 ? result.reward : 0.0f;
     const std::int32_t ended = view.record(0, reward, result.terminated, finite);
     const std::int64_t n = args.book.num_envs;
-    args.reward[t * n + w] = reward;
-    args.ended[t * n + w] = static_cast<std::uint8_t>(ended);
+    at(args.reward)[t * n + w] = reward;
+    at(args.ended)[t * n + w] = static_cast<std::uint8_t>(ended);
     if constexpr (S::kNormalizeReward) {
-      running = static_cast<float>(args.update.gamma) * running + reward;
+      running = static_cast<float>(fused.shared.update.gamma) * running + reward;
       const double off = static_cast<double>(running) - origin;
       returns = returns + Moments{off, off * off};
       if (ended != 0) running = 0.0f;
@@ -83,10 +93,10 @@ struct RolloutWorld {
       for (int k = 0; k < Env::kObsDim; ++k) to[k] = is_finite(observation[k]) ? observation[k] : 0.0f;
     };
     if ((ended & kTruncated) != 0) {
-      keep(args.final_observation + (truncations * n + w) * Env::kObsDim);
+      keep(at(args.final_observation) + (truncations * n + w) * Env::kObsDim);
       ++truncations;
     }
-    if (args.last_observation != nullptr) keep(args.last_observation + (t * n + w) * Env::kObsDim);
+    if (args.last_observation != nullptr) keep(at(args.last_observation) + (t * n + w) * Env::kObsDim);
     view.close(0, finite != 0);
     Rng reset(view.seed, view.reset_stream, world, step);
     Env::reset(params, state, reset);
@@ -119,7 +129,7 @@ __device__ __forceinline__ void Fused<S>::act(World& world, const float* out, Rn
 #pragma unroll
     for (int k = 0; k < kActionDim; ++k) action[k] = given[k], record[kObsDim + k] = sample[k];
   }
-  float4* to = reinterpret_cast<float4*>(args.record + (t * args.book.num_envs + world.w) * kRecord);
+  float4* to = reinterpret_cast<float4*>(at(args.record) + (t * args.book.num_envs + world.w) * kRecord);
 #pragma unroll
   for (int k = 0; k < kRecord; k += 4) to[k / 4] = make_float4(record[k], record[k + 1], record[k + 2], record[k + 3]);
   world.advance(t, action, returns);
@@ -129,7 +139,7 @@ template <class S>
 __device__ __forceinline__ Rng Fused<S>::action_rng(std::int64_t w, int t) const {
   const auto first_step =
       static_cast<std::uint64_t>(shared.control.iteration) * static_cast<std::uint64_t>(args.num_steps);
-  return Rng(args.book.seed, RngStream::action, static_cast<std::uint32_t>(w), first_step + t);
+  return Rng(seed, RngStream::action, static_cast<std::uint32_t>(w), first_step + t);
 }
 
 // Few worlds: a group's warps share the actor's columns, then a lane of the first warp for each world samples, steps,
@@ -144,7 +154,7 @@ __device__ void Fused<S>::rollout_together() {
     const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + first + lane % kGroupWorlds;
     const bool here = lane < kGroupWorlds && first + lane < S::kBlockEnvs && w < args.book.num_envs;
     const bool steps = group_warp == 0 && here;
-    World world(args, steps ? w : 0);
+    World world(*this, steps ? w : 0);
     T* input = actor.template output<0>(lane % kGroupWorlds);
     if (steps) put_input<Actor>(input, world.observation);
     if (group_warp == 1 && here) shared.draws[group][lane] = action_rng(w, 0).first_block();
@@ -178,7 +188,7 @@ __device__ void Fused<S>::rollout_alone() {
   for (int first = kWorlds * warp; first < S::kBlockEnvs; first += kWorlds * kWarps) {
     const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + first + lane % kWorlds;
     const bool steps = lane < kWorlds && first + lane < S::kBlockEnvs && w < args.book.num_envs;
-    World world(args, steps ? w : 0);
+    World world(*this, steps ? w : 0);
     T* input = actor.template output<0>(row + lane % kWorlds);
     if (steps) put_input<Actor>(input, world.observation);
     __syncwarp();
@@ -217,7 +227,7 @@ __device__ void Fused<S>::publish_returns() {
   if (threadIdx.x != 0) return;
   Moments total;
   for (int i = 0; i < kWarps; ++i) total = total + Moments{shared.warp_sums[i][0], shared.warp_sums[i][1]};
-  args.returns[block] = total;
+  at(args.returns)[block] = total;
 }
 
 // Every block adds up the parts of all and comes to the same scale; block 0 keeps the state at the end.
@@ -227,14 +237,14 @@ __device__ void Fused<S>::scale_rewards() {
   if (warp == 0) {
     double sum = 0, squares = 0;
     for (int b = lane; b < S::kBlocks; b += 32) {
-      const double2 terms = __ldcg(reinterpret_cast<const double2*>(args.returns + b));
+      const double2 terms = __ldcg(reinterpret_cast<const double2*>(at(args.returns) + b));
       sum += terms.x, squares += terms.y;
     }
     sum = warp_sum(sum), squares = warp_sum(squares);
     if (lane == 0) {
       const double n = static_cast<double>(args.book.num_envs) * args.num_steps;
-      double mean = args.return_state[0], m2 = args.return_state[1];
-      const double count = args.return_state[2];
+      double mean = shared.return_state[0], m2 = shared.return_state[1];
+      const double count = shared.return_state[2];
       merge(mean, m2, count, n, {sum, squares}, 0.0f);
       shared.return_state[0] = mean, shared.return_state[1] = m2, shared.return_state[2] = count + n;
       shared.reward_scale = inverse_deviation(m2, count + n);
@@ -255,12 +265,12 @@ __device__ void Fused<S>::values() {
       const int q = first + lane, t = q / S::kBlockEnvs;
       const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + q % S::kBlockEnvs;
       const int slot = t - args.num_steps - 1;
-      const bool valid = lane < kWarpRows && q < rows && w < n && (slot < 0 || slot < args.truncations[w]);
+      const bool valid = lane < kWarpRows && q < rows && w < n && (slot < 0 || slot < at(args.truncations)[w]);
       if (!__any_sync(0xffffffffu, valid)) continue;
       if (valid) {
-        const float* from = t < args.num_steps    ? args.record + (t * n + w) * kRecord
-                            : t == args.num_steps ? args.observation + w * kObsDim
-                                                  : args.final_observation + (slot * n + w) * kObsDim;
+        const float* from = t < args.num_steps    ? at(args.record) + (t * n + w) * kRecord
+                            : t == args.num_steps ? at(args.observation) + w * kObsDim
+                                                  : at(args.final_observation) + (slot * n + w) * kObsDim;
         float x[kObsDim];
 #pragma unroll
         for (int k = 0; k < kObsDim; ++k) x[k] = from[k];
@@ -268,7 +278,7 @@ __device__ void Fused<S>::values() {
       }
       __syncwarp();
       const auto keep = [&] {
-        if (valid) args.value[t * n + w] = critic.out[(row + lane) * Net::kHeadColumns + kValueColumn];
+        if (valid) at(args.value)[t * n + w] = critic.out[(row + lane) * Net::kHeadColumns + kValueColumn];
       };
       if constexpr (Net::chained()) {
         critic.template chain<S::kRowTiles, false>(row, keep);

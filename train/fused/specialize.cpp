@@ -20,6 +20,8 @@ constexpr int kGroups = 2, kGroupWarps = 4, kLossTerms = 6, kMostMinibatches = 1
 // Partial gradients that one thread can hold in registers beside a tile's sums.
 constexpr int kMostSums = 120;
 constexpr int kMostOutputs = 32, kMostRecord = 64;
+// Rows of a minibatch that one block passes sooner than several agree on a step.
+constexpr std::int64_t kAloneRows = 256;
 
 int round_up(int n, int unit) { return (n + unit - 1) / unit * unit; }
 
@@ -101,21 +103,24 @@ int minibatches(const TrainConfig& c) { return static_cast<int>(c.update_epochs 
 std::size_t shared_bytes(const Nets& n, const PolicySpec& policy, int row_tiles, int minibatches) {
   const int images = n.actor.image_bytes() + (n.shared ? 0 : n.critic.image_bytes());
   const int group = std::max(n.actor.group_bytes(group_rows(row_tiles)), n.critic.group_bytes(group_rows(row_tiles)));
-  const int others = 768 + kGroups * kGroupWarps * (8 * 8 + 32 * 16 + 8 * 16 + 4 * lane_sums(n, policy)) +
+  const int others = 1024 + kGroups * kGroupWarps * (8 * 8 + 32 * 16 + 8 * 16 + 4 * lane_sums(n, policy)) +
                      static_cast<int>(policy.action.dim()) * 4 + minibatches * 8 +
                      static_cast<int>(policy.obs_dim) * 8 + 64;
   return static_cast<std::size_t>(images + kGroups * group + round_up(others, 16));
 }
 
+std::int64_t minibatch_rows(const TrainConfig& c) { return c.num_envs * c.num_steps / c.num_minibatches; }
+
 // Row tiles of a warp: two where the card has room for them, as rows that pass together share what is loaded of the
 // weights.
 std::optional<int> row_tiles(const TrainConfig& config, const PolicySpec& policy, const FusedLimits& limits) {
   const Nets n = nets(config, policy);
-  const std::int64_t rows = config.num_envs * config.num_steps / config.num_minibatches;
+  const std::int64_t rows = minibatch_rows(config);
+  const std::int64_t most_blocks = rows <= kAloneRows ? (n.shared ? kGroups : 1) : limits.multiprocessors;
   for (const int tiles : {2, 1}) {
     if (tiles == 2 && number_bytes(config.precision) == 4) continue;  // fp32: four rows a lane fill the registers
     // few rows: smaller tiles on more multiprocessors
-    if (tiles == 2 && rows <= group_rows(1) * limits.multiprocessors) continue;
+    if (tiles == 2 && rows <= group_rows(1) * most_blocks) continue;
     if (shared_bytes(n, policy, tiles, minibatches(config)) <= limits.shared_bytes) return tiles;
   }
   return std::nullopt;
@@ -165,13 +170,16 @@ FusedShape fused_shape(const TrainConfig& config, const PolicySpec& policy, cons
   s.threads = 32 * kGroups * kGroupWarps;
   const int parts = n.shared ? kGroups : kGroups / 2, tile_rows = parts * group_rows(s.row_tiles);
   const auto ceil_div = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
-  // as few blocks as pass a minibatch in as many rounds as all multiprocessors would, none idle in the last
-  const std::int64_t tiles = ceil_div(config.num_envs * config.num_steps / config.num_minibatches, tile_rows);
-  const std::int64_t rounds = ceil_div(tiles, limits.multiprocessors);
-  s.tile_blocks = static_cast<int>(ceil_div(tiles, rounds));
-  // more, where that leaves each a slice of the parameters that its threads step at once
-  const std::int64_t steppers = std::min<std::int64_t>(limits.multiprocessors, ceil_div(policy.num_parameters, 512));
-  s.blocks = std::max(s.tile_blocks, static_cast<int>(steppers));
+  s.tile_blocks = s.blocks = 1;
+  if (minibatch_rows(config) > kAloneRows) {
+    // as few blocks as pass a minibatch in as many rounds as all multiprocessors would, none idle in the last
+    const std::int64_t tiles = ceil_div(minibatch_rows(config), tile_rows);
+    const std::int64_t rounds = ceil_div(tiles, limits.multiprocessors);
+    s.tile_blocks = static_cast<int>(ceil_div(tiles, rounds));
+    // more, where that leaves each a slice of the parameters that its threads step at once
+    const std::int64_t steppers = std::min<std::int64_t>(limits.multiprocessors, ceil_div(policy.num_parameters, 512));
+    s.blocks = std::max(s.tile_blocks, static_cast<int>(steppers));
+  }
   s.block_envs = static_cast<int>(ceil_div(config.num_envs, s.blocks));
   s.slice = round_up(static_cast<int>(ceil_div(policy.num_parameters, s.blocks)), 4);
   s.partials = parts * s.tile_blocks;

@@ -59,7 +59,7 @@ struct ScalarEngine {
   }
 
   template <int N, class F>
-  __device__ __forceinline__ static void each_outer(const float* acc, F f) {
+  __device__ __forceinline__ static void each_outer(F f) {
     constexpr int kVector = vector<N>(), kTiles = N / 8 / kVector;
     const int lane = threadIdx.x % 32;
 #pragma unroll
@@ -68,11 +68,11 @@ struct ScalarEngine {
       for (int j = 0; j < kTiles; ++j) {
         const int n = lane % 8 * kVector + 8 * kVector * j;
         if constexpr (kVector == 1) {
-          f(lane / 8 * 4 + i, n, acc[j * 4 + i]);
+          f(lane / 8 * 4 + i, n, j * 4 + i);
         } else {
 #pragma unroll
           for (int q = 0; q < kVector; q += 2)
-            f(lane / 8 * 4 + i, n + q, acc[(j * kVector + q) * 4 + i], acc[(j * kVector + q + 1) * 4 + i]);
+            f(lane / 8 * 4 + i, n + q, (j * kVector + q) * 4 + i, (j * kVector + q + 1) * 4 + i);
         }
       }
   }
@@ -80,7 +80,7 @@ struct ScalarEngine {
   __device__ __forceinline__ static void each_bias(const float* acc, F f) {
     const int lane = threadIdx.x % 32;
     const float sum = acc[N / 8 * 4] + __shfl_xor_sync(0xffffffffu, acc[N / 8 * 4], 16);
-    if (lane < 16) f(lane, sum);
+    if (lane < 16) f(lane, sum, N / 8 * 4);
   }
 
  private:

@@ -175,23 +175,23 @@ struct TensorEngine {
     }
   }
 
-  // f(m, n, v0, v1) for every pair of neighbouring columns n of a sum that outer() made.
+  // f(m, n, i, j) for every pair of neighbouring columns n, n + 1 of row m that outer() gathered: in acc[i] and acc[j].
   template <int N, class F>
-  __device__ __forceinline__ static void each_outer(const float* acc, F f) {
+  __device__ __forceinline__ static void each_outer(F f) {
     const int lane = threadIdx.x % 32, row = lane / 4, column = lane % 4 * 2;
 #pragma unroll
     for (int n = 0; n < N / 8; ++n) {
-      f(row, 8 * n + column, acc[4 * n], acc[4 * n + 1]);
-      f(row + 8, 8 * n + column, acc[4 * n + 2], acc[4 * n + 3]);
+      f(row, 8 * n + column, 4 * n, 4 * n + 1);
+      f(row + 8, 8 * n + column, 4 * n + 2, 4 * n + 3);
     }
   }
-  // f(m, v) for the bias part.
+  // f(m, v, i) for the bias part: v in acc[i].
   template <int N, class F>
   __device__ __forceinline__ static void each_bias(const float* acc, F f) {
     const int lane = threadIdx.x % 32;
     if (lane % 4 != 0) return;
-    f(lane / 4, acc[N / 8 * 4]);
-    f(lane / 4 + 8, acc[N / 8 * 4 + 2]);
+    f(lane / 4, acc[N / 8 * 4], N / 8 * 4);
+    f(lane / 4 + 8, acc[N / 8 * 4 + 2], N / 8 * 4 + 2);
   }
 };
 

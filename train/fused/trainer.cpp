@@ -1,10 +1,11 @@
 #include "train/fused/trainer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 
 #include "sim/core/error.h"
-#include "sim/core/graph.h"
 #include "train/fused/unpack.h"
 #include "train/fused/work.h"
 #include "train/ppo.h"
@@ -14,32 +15,52 @@ namespace hotloop {
 namespace {
 
 constexpr int kNormSets = 4, kLossStride = 8;
-
-class CapturedGraph final : public Captured {
- public:
-  CapturedGraph(const Exec& exec, const std::function<void()>& work) : exec_(exec) {
-    graph_.begin(exec);
-    work();
-    graph_.end();
-  }
-  void replay() override { graph_.replay(exec_); }
-
- private:
-  Exec exec_;
-  Graph graph_;
-};
+constexpr std::int64_t kDepth = 32;  // iterations that may be under way: two launches of half as many
+// Steps of all members in one launch: some tenths of a second at most, so that a stop is heard.
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 24;
 
 }  // namespace
 
-FusedPpoTrainer::FusedPpoTrainer(const TrainConfig& config, const EnvEntry& env, Device device)
-    : Trainer(config, env, device), shape_(fused_shape(config, policy_, fused_limits(device))) {
+FusedPpoTrainer::FusedPpoTrainer(const TrainConfig& config, const EnvEntry& env, Device device,
+                                 const std::vector<TrainConfig>& members)
+    : Trainer(config, env, device, kDepth, std::max<std::int64_t>(1, static_cast<std::int64_t>(members.size()))),
+      members_(std::max<std::int64_t>(1, static_cast<std::int64_t>(members.size()))),
+      shape_(fused_shape(config, policy_, fused_limits(device))) {
   kernel_ = SpecialKernel::get(fused_source(config, env, policy_, shape_), device);
   try {
-    allocate();
+    if (members_ > 1) {
+      MemorySlots measured(device);
+      measured.fill([this] { allocate(); });
+      slots_.emplace(device, members_, measured.stride());
+      slots_->fill([this] { allocate(); });
+    } else {
+      allocate();
+    }
   } catch (const OutOfMemory& e) {
+    if (members_ > 1)
+      throw OutOfMemory(fmt::format("--num_seeds {}: does not fit on {}: {}", members_, device.str(), e.what()));
     refuse_size(config_, policy_, device, e.what(), static_cast<double>(cuda_device_info(device.index).total_bytes));
   }
-  batch_->reset(exec_, observation_.data(), nullptr);
+  const std::vector<TrainConfig> alone = {config};
+  const std::vector<TrainConfig>& all = members.empty() ? alone : members;
+  std::vector<std::vector<float>> parameters(all.size());
+  pool_.run(static_cast<int>(all.size()), [&](int k) {
+    const auto i = static_cast<std::size_t>(k);
+    parameters[i] = initial_parameters(policy_, static_cast<std::uint64_t>(all[i].seed));
+  });
+  for (std::size_t k = 0; k < all.size(); ++k) begin(static_cast<std::int64_t>(k), all[k], parameters[k]);
+}
+
+// What a member starts from.
+void FusedPpoTrainer::begin(std::int64_t member, const TrainConfig& config, const std::vector<float>& parameters) {
+  const Device device = exec_.device;
+  const std::unique_ptr<Batch> worlds = make_worlds(config.seed);
+  worlds->reset(exec_, of_member(observation_.data(), member), nullptr);
+  copy_async(exec_, of_member(batch_->raw_state(), member), device, worlds->raw_state(), device,
+             worlds->raw_state_bytes());
+  const FusedMember own{make_update_spec(config), static_cast<std::uint64_t>(config.seed)};
+  copy_async(exec_, of_member(member_.data(), member), device, &own, {}, sizeof own);
+  copy_async(exec_, of_member(parameters_.data(), member), device, parameters.data(), {}, parameters_.bytes());
   synchronize(exec_);
 }
 
@@ -50,11 +71,11 @@ std::string FusedPpoTrainer::source() const { return worlds_text(); }
 void FusedPpoTrainer::allocate() {
   const Device device = exec_.device;
   const std::int64_t n = config_.num_envs, t = config_.num_steps;
+  const auto obs_dim = static_cast<std::size_t>(policy_.obs_dim);
   const auto floats = [&](std::int64_t count) { return Buffer<float>(device, static_cast<std::size_t>(count)); };
   allocate_parameters(1);
-  batch_ = make_worlds();
-  episodes_ = Buffer<EpisodeStats>(device, 1);
-  reward_terms_ = Buffer<RewardTermSums>(device, 1);
+  member_ = Buffer<FusedMember>(device, 1);
+  batch_ = make_worlds(config_.seed);
   const std::int64_t slots = bootstrap_slots(t, batch_->max_episode_steps());
   observation_ = floats(n * policy_.obs_dim);
   record_ = floats(t * n * shape_.record);
@@ -62,6 +83,7 @@ void FusedPpoTrainer::allocate() {
   value_ = floats((t + 1 + slots) * n);
   final_observation_ = floats(slots * n * policy_.obs_dim);
   const auto blocks = static_cast<std::size_t>(shape_.blocks);
+  episodes_ = Buffer<EpisodeStats>(device, blocks);
   partials_ = floats(static_cast<std::int64_t>(shape_.slice) * shape_.blocks * shape_.partials);
   loss_partials_ = floats(static_cast<std::int64_t>(shape_.loss_rows) * kLossStride);
   ended_ = Buffer<std::uint8_t>(device, static_cast<std::size_t>(t * n));
@@ -69,19 +91,23 @@ void FusedPpoTrainer::allocate() {
   advantages_ = Buffer<AdvantageTerms>(
       device, blocks * static_cast<std::size_t>(config_.update_epochs * config_.num_minibatches));
   returns_ = Buffer<Moments>(device, blocks);
-  variance_ = Buffer<VarianceTerms>(device, blocks + 1);
-  if (policy_.normalize_observation) {
+  observations_ = Buffer<Moments>(device, policy_.normalize_observation ? blocks * obs_dim : 0);
+  variance_ = Buffer<VarianceTerms>(device, blocks);
+  if (policy_.normalize_observation)
     normalizer_ = std::make_unique<ObservationNormalizer>(device, policy_.obs_dim, policy_.clip_observation);
-    normalizer_->reserve(n * t);
-  }
   if (config_.normalize_reward) reward_normalizer_ = std::make_unique<RewardNormalizer>(device, n, t, config_.gamma);
-  exchange_ = Buffer<unsigned long long>(device, kNormSets * kNormWords + 1);
+  norms_ = Buffer<unsigned long long>(device, kNormSets * kNormWords);
+  tally_ = Buffer<FusedTally>(device, 1);
   phases_ = Buffer<unsigned long long>(device, static_cast<std::size_t>(FusedPhase::count));
 }
 
 FusedArgs FusedPpoTrainer::arguments() const {
   FusedArgs a = {};
-  a.update = update_;
+  a.member = member_.data();
+  a.member_bytes = member_bytes();
+  a.num_members = static_cast<std::int32_t>(members_);
+  a.ring_depth = static_cast<std::int32_t>(ring_.depth());
+  a.metrics = ring_.slots();
   a.book = batch_->book_view();
   a.num_steps = static_cast<std::int32_t>(config_.num_steps);
   a.update_epochs = static_cast<std::int32_t>(config_.update_epochs);
@@ -94,12 +120,8 @@ FusedArgs FusedPpoTrainer::arguments() const {
   a.moment1 = adam_->moment1();
   a.moment2 = adam_->moment2();
   a.control = control_.data();
-  if (normalizer_) {
-    const ObservationNormalizer::View view = normalizer_->view();
-    a.observation_mean = view.mean;
-    a.observation_scale = view.scale;
-    a.clip_observation = view.clip;
-  }
+  a.observation_state = normalizer_ ? normalizer_->state() : nullptr;
+  a.clip_observation = static_cast<float>(policy_.clip_observation);
   if (reward_normalizer_) {
     a.return_state = reward_normalizer_->state();
     a.return_running = reward_normalizer_->running();
@@ -115,10 +137,12 @@ FusedArgs FusedPpoTrainer::arguments() const {
   a.partials = partials_.data();
   a.loss_partials = loss_partials_.data();
   a.advantages = advantages_.data();
+  a.observations = observations_.data();
   a.variance = variance_.data();
+  a.episodes = episodes_.data();
   a.gradients = gradients_.data();
-  a.norms = exchange_.data();
-  a.barrier = reinterpret_cast<std::uint32_t*>(exchange_.data() + kNormSets * kNormWords);
+  a.norms = norms_.data();
+  a.tally = tally_.data();
   a.phases = phases_.data();
   return a;
 }
@@ -147,7 +171,7 @@ void FusedPpoTrainer::update_rollout() {
 
 std::vector<PhaseShare> FusedPpoTrainer::phases() {
   constexpr const char* kNames[] = {"start",  "rollout", "values", "advantages",      "meet", "tiles", "meet gradients",
-                                    "reduce", "norm",    "adam",   "meet parameters", "load"};
+                                    "reduce", "norm",    "adam",   "meet parameters", "load", "finish"};
   static_assert(std::size(kNames) == static_cast<std::size_t>(FusedPhase::count));
   std::vector<unsigned long long> clocks(phases_.size());
   copy_async(exec_, clocks.data(), {}, phases_.data(), exec_.device, phases_.bytes());
@@ -165,24 +189,24 @@ std::vector<PhaseShare> FusedPpoTrainer::phases() {
   return shares;
 }
 
-void FusedPpoTrainer::iteration() {
-  fill_async(exec_, exchange_.data(), 0, exchange_.bytes());
-  kernel_->launch_grid(exec_, {shape_.blocks, shape_.threads, shape_.shared_bytes, shape_.blocks > 1}, arguments());
-  if (normalizer_) normalizer_->update(exec_, config_.num_envs * config_.num_steps, record_.data(), shape_.record);
-  batch_->collect(exec_, episodes_.data(), reward_terms_.data());
-  MetricsRing::Source source;
-  source.control = control_.data();
-  source.episodes = episodes_.data();
-  source.reward_terms = reward_terms_.data();
-  source.variance = variance_.data() + shape_.blocks;
-  source.samples = static_cast<double>(config_.num_envs * config_.num_steps);
-  source.log_std = policy_.log_std >= 0 ? parameters_.data() + policy_.log_std : nullptr;
-  source.dim = static_cast<int>(policy_.action.dim());
-  ring_.publish(exec_, source);
+// A rollout that is to be seen lasts until the next one.
+std::int64_t FusedPpoTrainer::most_at_once() const {
+  if (config_.capture == "off" || arena_) return 1;
+  const std::int64_t steps = members_ * config_.num_envs * config_.num_steps;
+  return std::clamp<std::int64_t>(kMostSteps / steps, 1, kDepth / 2);
 }
 
-std::unique_ptr<Captured> FusedPpoTrainer::capture_iteration() {
-  return std::make_unique<CapturedGraph>(exec_, [this] { iteration(); });
+void FusedPpoTrainer::queue(std::int64_t iterations) {
+  FusedArgs args = arguments();
+  args.iterations = static_cast<std::int32_t>(iterations);
+  // blocks that wait for each other must all be there
+  const std::int64_t at_once =
+      shape_.blocks == 1 ? members_ : std::max(1, fused_limits(exec_.device).multiprocessors / shape_.blocks);
+  for (std::int64_t first = 0; first < members_; first += at_once) {
+    args.first_member = static_cast<std::int32_t>(first);
+    const auto blocks = static_cast<int>(std::min(at_once, members_ - first)) * shape_.blocks;
+    kernel_->launch_grid(exec_, {blocks, shape_.threads, shape_.shared_bytes, shape_.blocks > 1}, args);
+  }
 }
 
 std::vector<Trainer::StateTensor> FusedPpoTrainer::state() {

@@ -12,12 +12,13 @@ __device__ double Fused<S>::reduce_gradients() {
   constexpr int kQuads = S::kSlice / 4;
   constexpr int kMostTeams = kThreads / kQuads, kTeams = kMostTeams < kPartials ? kMostTeams : kPartials;
   const int first = block * S::kSlice;
-  const float4* from = reinterpret_cast<const float4*>(args.partials + static_cast<std::int64_t>(first) * kPartials);
+  const float4* from =
+      reinterpret_cast<const float4*>(at(args.partials) + static_cast<std::int64_t>(first) * kPartials);
   double squares = 0;
   const auto finish = [&](int k, float g) {
     const int flat = first + k;
     if (flat >= S::kParameters) return;
-    args.gradients[flat] = g;
+    at(args.gradients)[flat] = g;
     squares += static_cast<double>(g) * static_cast<double>(g);
   };
   const auto add = [](float4& sum, const float4& v) { sum.x += v.x, sum.y += v.y, sum.z += v.z, sum.w += v.w; };
@@ -62,7 +63,7 @@ __device__ void Fused<S>::sum_losses() {
   double sums[kLossTerms] = {};
 #pragma unroll 4
   for (int p = lane; p < S::kTileBlocks * S::kGroups; p += 32) {
-    const float4* from = reinterpret_cast<const float4*>(args.loss_partials + p * kLossStride);
+    const float4* from = reinterpret_cast<const float4*>(at(args.loss_partials) + p * kLossStride);
     const float4 a = __ldcg(from), b = __ldcg(from + 1);
     sums[0] += a.x, sums[1] += a.y, sums[2] += a.z, sums[3] += a.w, sums[4] += b.x, sums[5] += b.y;
   }
@@ -92,8 +93,8 @@ __device__ double Fused<S>::exchange(double squares) {
   double total = 0;
   if (lane < 3) {
     // this set's turn is over since the last minibatch and comes again in three
-    if (block == 0) args.norms[(updates + 3) % 4 * kNormWords + lane] = 0;
-    unsigned long long* word = args.norms + updates % 4 * kNormWords + lane;
+    if (block == 0) at(args.norms)[(updates + 3) % 4 * kNormWords + lane] = 0;
+    unsigned long long* word = at(args.norms) + updates % 4 * kNormWords + lane;
     asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(word), "l"(kBlock + own) : "memory");
     std::uint64_t seen;
     do {
@@ -123,7 +124,7 @@ __device__ void Fused<S>::plan(double squares) {
     sum_losses();
   } else if (warp == 2 && lane < 2) {
     const auto t = static_cast<double>(shared.control.adam_step + 1);
-    const double correction = 1.0 - pow(lane == 0 ? args.update.adam_beta1 : args.update.adam_beta2, t);
+    const double correction = 1.0 - pow(lane == 0 ? shared.update.adam_beta1 : shared.update.adam_beta2, t);
     shared.correction[lane] = 1.0 / (lane == 0 ? correction : sqrt(correction));
   }
   block_barrier();
@@ -131,13 +132,13 @@ __device__ void Fused<S>::plan(double squares) {
     const double mean = 1.0 / args.minibatch_rows;
     const LossTerms& sum = shared.loss;
     Control& c = shared.control;
-    shared.apply = end_minibatch(args.update, c,
+    shared.apply = end_minibatch(shared.update, c,
                                  {sum.policy_loss * mean, sum.value_loss * mean, sum.entropy * mean,
                                   sum.old_approx_kl * mean, sum.approx_kl * mean, sum.clipfrac * mean},
                                  norm)
                        ? 1
                        : 0;
-    const double limit = args.update.max_grad_norm / (norm + 1e-6);  // as torch's clip_grad_norm_
+    const double limit = shared.update.max_grad_norm / (norm + 1e-6);  // as torch's clip_grad_norm_
     shared.gradient_scale = static_cast<float>(limit < 1.0 ? limit : 1.0);
     shared.step_size = static_cast<float>(c.learning_rate * shared.correction[0]);
     shared.inverse_sqrt_correction2 = static_cast<float>(shared.correction[1]);
@@ -146,44 +147,54 @@ __device__ void Fused<S>::plan(double squares) {
 }
 
 template <class S>
-__device__ __forceinline__ typename Fused<S>::AdamState Fused<S>::fetch_moments() const {
-  const int flat = block * S::kSlice + 4 * threadIdx.x;
-  if (4 * threadIdx.x >= S::kSlice || flat >= S::kParameters) return {};
-  return {*reinterpret_cast<const float4*>(args.moment1 + flat), *reinterpret_cast<const float4*>(args.moment2 + flat),
-          __ldcg(reinterpret_cast<const float4*>(args.parameters + flat))};
+__device__ __forceinline__ typename Fused<S>::AdamScale Fused<S>::adam_scale() const {
+  return {static_cast<float>(shared.update.adam_beta1),
+          static_cast<float>(shared.update.adam_beta2),
+          static_cast<float>(shared.update.adam_eps),
+          shared.gradient_scale,
+          shared.step_size,
+          shared.inverse_sqrt_correction2};
 }
 
 template <class S>
-__device__ void Fused<S>::step_parameters(const AdamState& first) {
+__device__ __forceinline__ void Fused<S>::AdamScale::step(float g, float& m, float& v, float& w) const {
+  g *= gradient;
+  m = beta1 * m + (1.0f - beta1) * g;
+  v = beta2 * v + (1.0f - beta2) * g * g;
+  w -= step_size * m / (sqrtf(v) * correction + eps);
+}
+
+template <class S>
+__device__ __forceinline__ typename Fused<S>::AdamQuad Fused<S>::fetch_moments() const {
+  const int flat = block * S::kSlice + 4 * threadIdx.x;
+  if (4 * threadIdx.x >= S::kSlice || flat >= S::kParameters) return {};
+  return {*reinterpret_cast<const float4*>(at(args.moment1) + flat),
+          *reinterpret_cast<const float4*>(at(args.moment2) + flat),
+          __ldcg(reinterpret_cast<const float4*>(at(args.parameters) + flat))};
+}
+
+template <class S>
+__device__ void Fused<S>::step_parameters(const AdamQuad& first) {
   if (shared.apply == 0) return;
-  const auto beta1 = static_cast<float>(args.update.adam_beta1), beta2 = static_cast<float>(args.update.adam_beta2);
-  const auto eps = static_cast<float>(args.update.adam_eps);
-  const float scale = shared.gradient_scale, step_size = shared.step_size;
-  const float correction = shared.inverse_sqrt_correction2;
-  const auto step = [&](float g, float& m, float& v, float& w) {
-    g *= scale;
-    m = beta1 * m + (1.0f - beta1) * g;
-    v = beta2 * v + (1.0f - beta2) * g * g;
-    w -= step_size * m / (sqrtf(v) * correction + eps);
-  };
-  AdamState now = first;
+  const AdamScale adam = adam_scale();
+  AdamQuad now = first;
 #pragma unroll 1
   for (int quad = threadIdx.x; 4 * quad < S::kSlice; quad += kThreads) {
     const int flat = block * S::kSlice + 4 * quad;
     if (flat >= S::kParameters) break;  // a multiple of four, as slices are
-    const float4 g = *reinterpret_cast<const float4*>(args.gradients + flat);
-    AdamState next = now;
+    const float4 g = *reinterpret_cast<const float4*>(at(args.gradients) + flat);
+    AdamQuad next = now;
     if (4 * (quad + kThreads) < S::kSlice && flat + 4 * kThreads < S::kParameters) {
       const int later = flat + 4 * kThreads;
-      next = {*reinterpret_cast<const float4*>(args.moment1 + later),
-              *reinterpret_cast<const float4*>(args.moment2 + later),
-              __ldcg(reinterpret_cast<const float4*>(args.parameters + later))};
+      next = {*reinterpret_cast<const float4*>(at(args.moment1) + later),
+              *reinterpret_cast<const float4*>(at(args.moment2) + later),
+              __ldcg(reinterpret_cast<const float4*>(at(args.parameters) + later))};
     }
-    step(g.x, now.m.x, now.v.x, now.w.x), step(g.y, now.m.y, now.v.y, now.w.y);
-    step(g.z, now.m.z, now.v.z, now.w.z), step(g.w, now.m.w, now.v.w, now.w.w);
-    *reinterpret_cast<float4*>(args.moment1 + flat) = now.m;
-    *reinterpret_cast<float4*>(args.moment2 + flat) = now.v;
-    __stcg(reinterpret_cast<float4*>(args.parameters + flat), now.w);
+    adam.step(g.x, now.m.x, now.v.x, now.w.x), adam.step(g.y, now.m.y, now.v.y, now.w.y);
+    adam.step(g.z, now.m.z, now.v.z, now.w.z), adam.step(g.w, now.m.w, now.v.w, now.w.w);
+    *reinterpret_cast<float4*>(at(args.moment1) + flat) = now.m;
+    *reinterpret_cast<float4*>(at(args.moment2) + flat) = now.v;
+    __stcg(reinterpret_cast<float4*>(at(args.parameters) + flat), now.w);
     now = next;
   }
 }

@@ -1,0 +1,251 @@
+#include "train/population_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "sim/core/error.h"
+#include "sim/core/thread_pool.h"
+#include "train/checkpoint.h"
+#include "train/evaluate.h"
+#include "train/machine.h"
+#include "train/progress.h"
+#include "train/run_counters.h"
+#include "train/run_dir.h"
+#include "train/stop_signal.h"
+#include "train/trainer.h"
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Rows of a member that wait for their way to its files, which are open for that long only: there may be more of them
+// than a process may have open.
+constexpr std::size_t kMostRows = 64;
+
+struct MemberRecord {
+  RunCounters counters;
+  std::vector<MetricRow> rows;
+  FileOffsets offsets;  // empty: no files yet
+};
+
+class PopulationRun {
+ public:
+  PopulationRun(const Population& population, const TrainOptions& options, Device device);
+  int run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const TrainConfig& config() const { return population_.members.front(); }
+  std::int64_t iteration() const { return members_.front().counters.iteration; }
+  bool due(std::int64_t interval) const { return interval > 0 && iteration() % interval == 0; }
+  void load(std::int64_t iteration);
+  void open_folder(std::size_t k);
+  void deliver(const std::vector<IterationMetrics>& metrics);
+  void write_rows(MemberRecord& member, std::size_t k, bool durable);
+  void flush_rows(bool durable);
+  void evaluate();
+  void checkpoint();
+  void settle();
+  // f(k) for every member, on all threads.
+  template <class F>
+  void for_members(F f) {
+    for_ranges({{}, nullptr, &pool_}, static_cast<std::int64_t>(members_.size()), 1, [&](auto begin, auto end) {
+      for (auto k = begin; k < end; ++k) f(static_cast<std::size_t>(k));
+    });
+  }
+
+  const Population& population_;
+  const EnvEntry& env_;
+  ThreadPool pool_;
+  std::unique_ptr<Trainer> trainer_;
+  std::vector<MemberRecord> members_;
+  std::vector<std::string> term_tags_;
+  std::string machine_;
+  ProgressLine progress_;
+  std::int64_t total_, evaluated_ = 0, saved_ = -1, first_step_ = 0;
+  bool quiet_;
+  Clock::time_point start_ = Clock::now();
+  double standing_seconds_ = 0;
+};
+
+// The newest iteration of which every member has a checkpoint; 0: there is none.
+std::int64_t common_checkpoint(const Population& population) {
+  std::vector<std::string> common;
+  for (std::size_t k = 0; k < population.members.size(); ++k) {
+    std::vector<std::string> own;
+    for (const fs::path& path : numbered_checkpoints(population.member_folder(k))) own.push_back(path.filename());
+    std::sort(own.begin(), own.end());
+    if (k == 0) common = own;
+    std::vector<std::string> both;
+    std::set_intersection(common.begin(), common.end(), own.begin(), own.end(), std::back_inserter(both));
+    common = both;
+  }
+  std::int64_t newest = 0;
+  for (const std::string& name : common) newest = std::max<std::int64_t>(newest, std::stoll(name));
+  return newest;
+}
+
+PopulationRun::PopulationRun(const Population& population, const TrainOptions& options, Device device)
+    : population_(population),
+      env_(find_environment(population.members.front().task)),
+      pool_(static_cast<int>(config().num_threads)),
+      trainer_(make_population_trainer(population.members, env_, device)),
+      members_(population.members.size()),
+      term_tags_(reward_term_tags(env_)),
+      machine_(describe_machine(options.command_line, device)),
+      total_(num_iterations(config())),
+      quiet_(options.quiet) {
+  for (MemberRecord& member : members_) member.counters.window_reward_terms.resize(term_tags_.size());
+  const std::int64_t from = options.resume.empty() ? 0 : common_checkpoint(population);
+  if (from > 0) {
+    load(from);
+  } else {
+    fs::remove_all(population.folder / "members");  // of a population that was stopped before all had a checkpoint
+    for_members([this](std::size_t k) { open_folder(k); });
+  }
+  evaluated_ = iteration();
+  first_step_ = members_.front().counters.global_step;
+  if (quiet_) return;
+  progress_.message(fmt::format("{} on {}: {} members, {} each, {} parameters, {} road, {}, folder {}", config().task,
+                                device.str(), members_.size(), trainer_->source(), trainer_->policy().num_parameters,
+                                road_name(trainer_->road()), config().precision, population.folder.string()));
+}
+
+void PopulationRun::load(std::int64_t iteration) {
+  for (std::size_t k = 0; k < members_.size(); ++k) {
+    const Safetensors file =
+        read_checkpoint(population_.member_folder(k) / "checkpoints" / fmt::format("{:08}.safetensors", iteration));
+    const CheckpointInfo info = checkpoint_info(file);
+    if (info.config.seed != population_.members[k].seed || info.counters.iteration != iteration)
+      throw Error(file.name() + ": is not of this member");
+    trainer_->load(file, static_cast<std::int64_t>(k));
+    members_[k].counters = info.counters;
+    members_[k].offsets = info.offsets;
+  }
+  saved_ = iteration;
+}
+
+void PopulationRun::open_folder(std::size_t k) {
+  TrainConfig own = population_.members[k];
+  RunDir folder = RunDir::create(population_.member_folder(k), own.task, own.exp_name, own.seed, own.keep_checkpoints);
+  own.run_dir.clear();
+  folder.write("config.toml", to_toml(own));
+  folder.write("machine.json", machine_);
+  folder.keep();
+}
+
+void PopulationRun::deliver(const std::vector<IterationMetrics>& metrics) {
+  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  for_members([&](std::size_t k) {
+    MemberRecord& member = members_[k];
+    const TrainConfig& own = population_.members[k];
+    count_iteration(member.counters, own, metrics[k]);
+    if (member.counters.iteration % own.log_interval != 0 && member.counters.iteration != total_) return;
+    MetricRow row = metric_row(member.counters, own, metrics[k], term_tags_);
+    row.values.emplace_back("wall_time", seconds);
+    member.rows.push_back(std::move(row));
+  });
+  if (members_.front().rows.size() >= kMostRows) flush_rows(false);
+  if (quiet_) return;
+  const auto count = static_cast<std::int64_t>(members_.size());
+  ProgressState state;
+  state.steps = count * members_.front().counters.global_step;
+  state.total_steps = count * total_ * config().num_envs * config().num_steps;
+  const double training = seconds - standing_seconds_;
+  state.steps_per_second =
+      training > 0 ? static_cast<double>(state.steps - count * first_step_) / training : ProgressState::kUnknown;
+  progress_.update(state);
+}
+
+void PopulationRun::write_rows(MemberRecord& member, std::size_t k, bool durable) {
+  std::optional<MetricWriter> writer;
+  const fs::path folder = population_.member_folder(k);
+  if (member.offsets.empty())
+    writer.emplace(folder, term_tags_);
+  else
+    writer.emplace(folder, member.offsets, term_tags_);
+  for (const MetricRow& row : member.rows) writer->write(row);
+  member.rows.clear();
+  member.offsets = durable ? writer->offsets() : writer->sizes();
+}
+
+void PopulationRun::flush_rows(bool durable) {
+  for_members([&](std::size_t k) { write_rows(members_[k], k, durable); });
+}
+
+void PopulationRun::evaluate() {
+  for (std::size_t k = 0; k < members_.size(); ++k) {
+    MemberRecord& member = members_[k];
+    const TrainConfig& own = population_.members[k];
+    const auto index = static_cast<std::int64_t>(k);
+    Evaluator evaluator(env_, own.env, trainer_->policy(), trainer_->exec(), own.eval_episodes,
+                        static_cast<std::uint64_t>(own.seed), static_cast<int>(own.max_episode_steps), false);
+    evaluator.net().load(trainer_->exec(), trainer_->parameters(index), trainer_->normalizer_state(index));
+    const EvaluationResult result = evaluator.run();
+    member.rows.push_back(evaluation_row(member.counters, result));
+    if (!is_best(member.counters, result)) continue;
+    write_rows(member, k, true);
+    const Snapshot snapshot = trainer_->save(index);
+    RunDir::resume(population_.member_folder(k), own.keep_checkpoints)
+        .save_best(snapshot.tensors, checkpoint_metadata({own, member.counters, member.offsets}));
+  }
+  evaluated_ = iteration();
+  if (quiet_) return;
+  const auto best = std::max_element(members_.begin(), members_.end(), [](const auto& a, const auto& b) {
+    return a.counters.best_return < b.counters.best_return;
+  });
+  progress_.message(fmt::format("{} steps each: best evaluation so far {:.2f}, member {}",
+                                count_text(static_cast<double>(best->counters.global_step)), best->counters.best_return,
+                                best - members_.begin()));
+}
+
+void PopulationRun::checkpoint() {
+  std::vector<Snapshot> snapshots;
+  for (std::size_t k = 0; k < members_.size(); ++k) snapshots.push_back(trainer_->save(static_cast<std::int64_t>(k)));
+  for_members([&](std::size_t k) {
+    MemberRecord& member = members_[k];
+    write_rows(member, k, true);
+    TrainConfig own = population_.members[k];
+    own.run_dir.clear();
+    // two at least: a kill leaves some members with the older one as their newest
+    RunDir::resume(population_.member_folder(k), std::max<std::int64_t>(2, own.keep_checkpoints))
+        .save_checkpoint(member.counters.iteration, snapshots[k].tensors,
+                         checkpoint_metadata({own, member.counters, member.offsets}));
+  });
+  saved_ = iteration();
+}
+
+// Everything under way is done; does what is due now.
+void PopulationRun::settle() {
+  while (trainer_->in_flight() > 0) deliver(trainer_->wait_members());
+  const auto before = Clock::now();
+  const bool end = iteration() >= total_;
+  if (evaluated_ != iteration() && (due(config().eval_interval) || end)) evaluate();
+  if (saved_ != iteration() && (due(config().checkpoint_interval) || end || stop_status() != 0)) checkpoint();
+  standing_seconds_ += std::chrono::duration<double>(Clock::now() - before).count();
+}
+
+int PopulationRun::run() {
+  while (iteration() < total_ && stop_status() == 0) {
+    const std::int64_t left = until_boundary(config(), trainer_->enqueued(), total_);
+    const std::int64_t now = std::min(left, trainer_->most_at_once());
+    while (trainer_->in_flight() + now > trainer_->depth()) deliver(trainer_->wait_members());
+    trainer_->enqueue(now);
+    for (auto m = trainer_->poll_members(); !m.empty(); m = trainer_->poll_members()) deliver(m);
+    if (now == left || stop_status() != 0) settle();
+  }
+  settle();
+  return iteration() < total_ ? stop_status() : 0;
+}
+
+}  // namespace
+
+int train_together(const Population& population, const TrainOptions& options, Device device) {
+  return PopulationRun(population, options, device).run();
+}
+
+}  // namespace hotloop
