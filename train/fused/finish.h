@@ -81,12 +81,12 @@ __device__ void Fused<S>::merge_observations() {
   }
 }
 
-// The metrics that lie in the host's memory become valid; by the thread that wrote them.
+// The metrics that lie in the host's memory become valid; by the thread that wrote them. sequence: iterations done.
 template <class S>
-__device__ void Fused<S>::announce() {
+__device__ void Fused<S>::announce(std::int64_t sequence) {
   if (written == nullptr) return;
   __threadfence_system();
-  written->sequence = written->metrics.iteration;
+  written->sequence = sequence;
   written = nullptr;
 }
 
@@ -126,7 +126,7 @@ __device__ __forceinline__ void Fused<S>::finish(bool last) {
     if (!last) begin_iteration(shared.update, shared.control);
   }
   if (publishes && lane == 0) {
-    announce();
+    announce(done.iteration);
     double std = nan("");
     if constexpr (S::kLogStd >= 0) {
       std = 0;

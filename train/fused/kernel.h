@@ -115,6 +115,7 @@ __device__ __forceinline__ void Fused<S>::iteration() {
     for (int m = 0; m < args.num_minibatches && shared.control.stop == 0; ++m)
       minibatch(epoch * args.num_minibatches + m);
   }
+  clear_activations();
 }
 
 template <class S>
@@ -137,7 +138,7 @@ __device__ void Fused<S>::run() {
     iteration();
     finish(i + 1 == args.iterations);
   }
-  announce();
+  announce(shared.control.iteration);
   if (block != 0 || threadIdx.x != 0) return;
   *at(args.control) = shared.control;
   at(args.tally)->barriers = barriers, at(args.tally)->updates = updates;

@@ -212,7 +212,7 @@ struct Fused {
   __device__ __forceinline__ void minibatch(int index);
   __device__ __forceinline__ void iteration();
   __device__ __forceinline__ void finish(bool last);
-  __device__ void announce();
+  __device__ void announce(std::int64_t sequence);
   __device__ void run();
 
   // Writes one or two neighbouring partial gradients.
