@@ -9,6 +9,7 @@
 #include "sim/core/device.h"
 #include "sim/core/env.h"
 #include "sim/core/episode_stats.h"
+#include "sim/core/frame.h"
 
 namespace hotloop {
 
@@ -47,6 +48,13 @@ class Batch {
   virtual void reset(const Exec& exec, float* observation, std::uint8_t* action_mask) = 0;
   // One step of every world, ordered on exec; no allocation, no synchronisation, capturable.
   virtual void step(const Exec& exec, const StepIo& io) = 0;
+
+  // Frames of a world's picture (the environment's VisualModel has as many); 0: it has no picture.
+  virtual int num_frames() const { return 0; }
+  // Where the frames of worlds [first, first + count) are now: out [count][frames] on the batch's device, ordered on
+  // exec. Only reads the worlds.
+  virtual void write_frames(const Exec& /*exec*/, std::int64_t /*first*/, std::int64_t /*count*/,
+                            Frame* /*out*/) const {}
 
   // Sums the episodes that ended since the last call into *out, and the terms of their rewards into *terms (null: not
   // wanted), both on the batch's device, and clears them.

@@ -7,18 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "sim/core/frame.h"
+
 namespace hotloop {
 
 using Float3 = std::array<float, 3>;
 using Float4 = std::array<float, 4>;
-
-// Pose of a frame in its world. Frame 0 is the world itself; the others are bodies.
-struct alignas(16) Frame {
-  float pos[3] = {0, 0, 0};
-  float unused = 0;  // shaders read arrays of frames as pairs of four numbers
-  float quat[4] = {1, 0, 0, 0};
-};
-static_assert(sizeof(Frame) == 32);
 
 // size, as MuJoCo's geom_size: plane half x, half y (0: endless); sphere radius; capsule and cylinder radius, half
 // length along z; ellipsoid and box half x, y, z; mesh: scale.
@@ -30,10 +24,10 @@ struct VisualShape {
   Float3 pos = {0, 0, 0};  // in the frame
   Float4 quat = {1, 0, 0, 0};
   Float3 size = {0, 0, 0};
-  Float4 rgba = {0.5f, 0.5f, 0.5f, 1.0f};
-  int material = -1;  // of VisualModel::materials; -1: none
-  int mesh = -1;      // of VisualModel::meshes
-  int group = 0;      // 0 to 5, shown and hidden together
+  Float4 rgba = {0.5f, 0.5f, 0.5f, 1.0f};  // as drawn: the material's colour where the shape has none of its own
+  int material = -1;                       // of VisualModel::materials; -1: none
+  int mesh = -1;                           // of VisualModel::meshes
+  int group = 0;                           // 0 to 5, shown and hidden together
   bool collides = true;
   bool is_site = false;
   std::string name = {};
@@ -66,12 +60,16 @@ struct VisualMaterial {
 struct VisualLight {
   int frame = 0;
   Float3 pos = {0, 0, 4}, dir = {0, 0, -1};
+  bool tracks = false;  // pos and dir keep to the world's axes, pos counted from the frame
   bool directional = true, castshadow = true, active = true;
   float cutoff = 45, exponent = 10;  // [deg] of a spot light, and how it falls off
   Float3 attenuation = {1, 0, 0};
   Float3 ambient = {0, 0, 0}, diffuse = {0.7f, 0.7f, 0.7f}, specular = {0.3f, 0.3f, 0.3f};
 };
 
+// track: pos counted from the frame, pos and quat in the world's axes; trackcom: from the centre of mass of the frame
+// and those below it. targetbody: pos in the frame, looks at frame `target`; targetbodycom: at its centre of mass,
+// likewise.
 struct VisualCamera {
   enum class Mode : std::uint8_t { fixed, track, trackcom, targetbody, targetbodycom };
   std::string name = {};
@@ -121,6 +119,7 @@ struct VisualModel {
   // What is seen first: around frame `track` (0: around center), degrees, distance in extents.
   int track = 0;
   float azimuth = 90, elevation = -20, distance = 3;
+  float fovy = 45;  // [deg]
 
   int num_frames() const { return static_cast<int>(frames.size()); }
 };

@@ -6,6 +6,7 @@
 #include "sim/core/error.h"
 #include "sim/core/launch.h"
 #include "sim/core/rng.h"
+#include "sim/mujoco/frames.h"
 #include "sim/mujoco/model_kernel.h"
 #include "sim/mujoco/specialize.h"
 
@@ -112,6 +113,10 @@ void ModelBatch::step(const Exec& exec, int steps) {
     default:
       return launch_model_step<kMaxDofs>(exec, num_worlds_, args);
   }
+}
+
+void ModelBatch::write_frames(const Exec& exec, std::int64_t first, std::int64_t count, Frame* out) const {
+  write_model_frames(exec, fields_.view(), qpos(), data().nq, first, count, out);
 }
 
 PhysicsStats ModelBatch::stats(const Exec& exec) {

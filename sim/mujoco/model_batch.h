@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/core/frame.h"
 #include "sim/core/special_kernel.h"
 #include "sim/mujoco/load.h"
 #include "sim/mujoco/world.h"
@@ -51,6 +52,9 @@ class ModelBatch {
   void random_controls(const Exec& exec, std::uint64_t step);
   // `steps` steps of every world in one launch; capturable.
   void step(const Exec& exec, int steps);
+  // Frames, one a body, of worlds [first, first + count) where their qpos says: out [count][nbody] on device().
+  int num_frames() const { return data().nbody; }
+  void write_frames(const Exec& exec, std::int64_t first, std::int64_t count, Frame* out) const;
   const SpecialKernel* special_kernel() const { return kernel_.get(); }
   // What happened since the last reset; waits for exec.
   PhysicsStats stats(const Exec& exec);

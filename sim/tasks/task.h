@@ -15,6 +15,7 @@
 // - begin(...): after the evaluation of a reset state, fills the memory.
 // - result(...): after a step, reward, terms, termination; every lane returns the same.
 // - observe(...): calls put(i, value) once for each component of the observation.
+// - kCamera: optional, where viewers look from at first.
 // - visit_options(...): the one list of options: names, members, what they take (host only).
 //
 // Gymnasium observes and rewards what MuJoCo's data holds after mj_step: qpos and qvel are new, everything else is of
@@ -59,6 +60,13 @@ inline constexpr double kNoThreshold = __builtin_nan("");
 #else
 inline constexpr double kNoThreshold = 0;  // nobody asks there, and the compiler has no NaN constant
 #endif
+
+// From in front of the model (along y) and somewhat above.
+struct TaskCamera {
+  int track = 0;           // the body that it follows; 0: none, it looks at the model's centre
+  double distance = 0;     // [m]; 0: as far as the model is large
+  double elevation = -20;  // [deg]
+};
 
 // A body of the model, given by number or by name.
 struct BodyIndex {

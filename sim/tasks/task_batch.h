@@ -7,6 +7,7 @@
 #include "sim/core/special_kernel.h"
 #include "sim/core/thread_pool.h"
 #include "sim/mujoco/cpu_step.h"
+#include "sim/mujoco/frames.h"
 #include "sim/mujoco/specialize.h"
 #include "sim/tasks/task_host.h"
 #include "sim/tasks/task_op.h"
@@ -49,6 +50,10 @@ class TaskBatch final : public Batch {
     launch(exec, io, true);
   }
   void step(const Exec& exec, const StepIo& io) override { launch(exec, io, false); }
+  int num_frames() const override { return model_->data().nbody; }
+  void write_frames(const Exec& exec, std::int64_t first, std::int64_t count, Frame* out) const override {
+    write_model_frames(exec, op_.model, op_.states, TaskOp<T>::kWords, first, count, out);
+  }
   WorldFields& fields() { return fields_; }
 
  private:
@@ -127,7 +132,8 @@ EnvEntry make_task_entry() {
           .options = task_option_infos<Exact>(),
           .spec_with = &task_spec<Exact>,
           .resolve = &resolve_task_options<Exact>,
-          .robot = &task_robot<Exact>};
+          .robot = &task_robot<Exact>,
+          .visual = &task_visual<Exact>};
 }
 
 // For a program outside this tree: adds its task.
