@@ -8,6 +8,7 @@
 #include "train/config.h"
 #include "train/foreign_policy.h"
 #include "train/log_options.h"
+#include "train/observer.h"
 #include "train/run_dir.h"
 #include "train/run_scores.h"
 
@@ -19,6 +20,7 @@ struct TrainOptions {
   std::vector<std::string> command_line;  // as typed, for the run folder
   std::vector<std::string> sources;       // configuration files that took part, weakest first
   LogOptions log;                         // of trajectories
+  TrainObserver* observer = nullptr;      // who watches; lives as long
 };
 // Trains and returns the exit status. `config` is resolved and valid for its task.
 int train_command(const TrainConfig& config, const TrainOptions& options);

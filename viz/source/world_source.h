@@ -33,6 +33,7 @@ struct SourceInfo {
   std::vector<ControlInfo> controls;
   std::int64_t observation_dim = 0;  // 0: has none (a bare model)
   std::vector<std::string> reward_terms;
+  std::int64_t seed = 0;
   bool can_step = true;                        // the viewer moves the time (not that of a training)
   bool can_control = true;                     // hand control of actions
   bool can_perturb = false, can_pose = false;  // forces on bodies; joints set by hand
@@ -70,6 +71,8 @@ class WorldSource {
   // One control step of all worlds.
   virtual void step() {}
   virtual void reset() {}
+  // From the start with another seed (info().seed then).
+  virtual void restart(std::int64_t /*seed*/) { reset(); }
   double time() const { return static_cast<double>(position()) * info().control_period; }
   // Steps since the start; of a log the row.
   virtual std::int64_t position() const { return 0; }
@@ -88,6 +91,36 @@ class WorldSource {
   // Force [N] and torque [N m] on a body in the world's frame, at its centre of mass, until the next call; zeros end
   // it.
   virtual void perturb(std::int64_t, int /*frame*/, const Float3& /*force*/, const Float3& /*torque*/) {}
+
+  // The names of the model's keyframes; set_keyframe puts one world into one.
+  virtual std::vector<std::string> keyframes() { return {}; }
+  virtual void set_keyframe(std::int64_t, int /*index*/) {}
+
+  // ---- physics options of all worlds that may change while they run; none: the source has none
+  struct PhysicsOption {
+    std::string name, help;  // MJCF's name
+    double value = 0, low = 0, high = 1;
+    std::vector<std::string> choices;  // not empty: value is an index of it
+    bool is_flag = false;              // value is 0 or 1
+  };
+  virtual std::vector<PhysicsOption> physics_options() { return {}; }
+  virtual void set_physics_option(const std::string& /*name*/, double /*value*/) {}
+
+  // ---- episodes of all worlds under way and ended
+  // Sum of the rewards of each world's running episode, [num_worlds].
+  virtual void read_returns(std::vector<float>& out) {
+    out.resize(static_cast<std::size_t>(info().num_worlds));
+    for (std::size_t w = 0; w < out.size(); ++w)
+      out[w] = static_cast<float>(report(static_cast<std::int64_t>(w)).episode_return);
+  }
+  struct EpisodeEnd {
+    std::int64_t world = 0;
+    double episode_return = 0;
+    std::int64_t length = 0;
+    bool terminated = false;
+  };
+  // Appends the episodes that ended since the last call.
+  virtual void take_episode_ends(std::vector<EpisodeEnd>& /*out*/) {}
 
   // ---- all worlds: numbers of the latest step on the host, [num_worlds][dim]
   virtual void read_observations(std::vector<float>& out) { out.clear(); }
