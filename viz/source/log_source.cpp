@@ -149,4 +149,12 @@ void LogSource::look_at(std::int64_t iteration) {
     }
 }
 
+std::unique_ptr<WorldSource> open_log_source(const SourceOptions& options) {
+  // a log made on a card is shown on the processor where there is no card: other bits than replay wants, but each
+  // iteration begins from a state of the log
+  std::string device = options.device == "auto" ? std::string() : options.device;
+  if (device.empty() && cuda_device_count() == 0) device = "cpu";
+  return std::make_unique<LogSource>(options.what, device, options.warn);
+}
+
 }  // namespace hotloop
