@@ -13,7 +13,7 @@ install(DIRECTORY assets DESTINATION share/hotloop)
 
 # what our libraries link to, as far as this build uses it
 get_property(found GLOBAL PROPERTY PACKAGES_FOUND)
-foreach(package fmt nlohmann_json CLI11 spdlog tomlplusplus Protobuf ZLIB HDF5)
+foreach(package fmt nlohmann_json CLI11 spdlog tomlplusplus Protobuf ZLIB PNG HDF5)
   if(package STREQUAL "HDF5" AND package IN_LIST found)
     string(APPEND HOTLOOP_FIND_DEPENDENCIES "enable_language(C)\n") # find_package(HDF5) tries the C compiler
   endif()

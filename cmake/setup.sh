@@ -31,7 +31,7 @@ find_python() {
 missing_packages() {
   local wanted=(libcli11-dev libtomlplusplus-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libhdf5-dev zlib1g-dev libprotobuf-dev
     protobuf-compiler libgtest-dev libbenchmark-dev pkg-config libepoxy-dev libglm-dev libegl-dev libx11-dev libxrandr-dev
-    libxinerama-dev libxcursor-dev libxi-dev libxext-dev)
+    libxinerama-dev libxcursor-dev libxi-dev libxext-dev libpng-dev)
   type -P g++ make >/dev/null || wanted+=(build-essential)
   type -P cmake >/dev/null || wanted+=(cmake)
   type -P ninja >/dev/null || wanted+=(ninja-build)

@@ -81,16 +81,22 @@ std::vector<std::byte> LogReplayer::state() const {
   return now;
 }
 
-void LogReplayer::load_actions(std::int64_t row) {
-  const std::size_t item = log_.key("action").bytes();
-  const std::vector<std::byte> some = logged<std::byte>("action", row);
-  for (std::size_t i = 0; i < log_.env_index().size(); ++i)
-    std::memcpy(actions_.data() + static_cast<std::size_t>(log_.env_index()[i]) * item, some.data() + i * item, item);
-  copy_async(exec_, buffers_.action.data(), exec_.device, actions_.data(), {}, actions_.size());
+// Chunks of a log hold many steps: an iteration's are read together.
+void LogReplayer::read_actions(std::int64_t iteration) {
+  if (iteration == actions_of_) return;
+  const std::int64_t rows = config_.num_steps, worlds = log_.num_worlds();
+  iteration_actions_.resize(static_cast<std::size_t>(rows * worlds) * log_.key("action").bytes());
+  log_.read("action", iteration * rows, rows, 0, worlds, iteration_actions_.data());
+  actions_of_ = iteration;
 }
 
 void LogReplayer::step(std::int64_t iteration, std::int64_t t) {
-  load_actions(iteration * config_.num_steps + t);
+  read_actions(iteration);
+  const std::size_t item = log_.key("action").bytes(), worlds = log_.env_index().size();
+  const std::byte* some = iteration_actions_.data() + static_cast<std::size_t>(t) * worlds * item;
+  for (std::size_t i = 0; i < worlds; ++i)
+    std::memcpy(actions_.data() + static_cast<std::size_t>(log_.env_index()[i]) * item, some + i * item, item);
+  copy_async(exec_, buffers_.action.data(), exec_.device, actions_.data(), {}, actions_.size());
   batch_->step(exec_, buffers_.io());
   synchronize(exec_);
 }

@@ -61,7 +61,7 @@ class LogReplayer {
 
  private:
   static void check_item(const LogKey& key, std::size_t bytes);
-  void load_actions(std::int64_t row);
+  void read_actions(std::int64_t iteration);
 
   const LogReader& log_;
   TrainConfig config_;
@@ -73,6 +73,8 @@ class LogReplayer {
   StepBuffers buffers_;
   Buffer<EpisodeStats> episodes_;
   std::vector<std::byte> state_, actions_;
+  std::vector<std::byte> iteration_actions_;  // [num_steps][logged worlds][item] of iteration actions_of_
+  std::int64_t actions_of_ = -1;
 };
 
 }  // namespace hotloop

@@ -21,11 +21,19 @@ class HeadlessContext {
   std::unique_ptr<State> state_;
 };
 
+// Error, one line, where this machine has no library of that name ("libEGL.so.1", "libGL.so.1"): libepoxy would end
+// the process at the first call.
+void require_library(const char* soname);
+
 // After a context was made current: checks version and features (Error names what is missing), installs the debug
 // callback where HOTLOOP_GL_DEBUG is set.
 void check_gl_features();
 // "OpenGL 4.5, llvmpipe (LLVM 15.0.6), software"
 std::string describe_gl();
 bool is_software_gl();
+
+// What OpenGL has complained about since the last call, "" if nothing: the debug callback's first error, or
+// glGetError's.
+std::string take_gl_error();
 
 }  // namespace hotloop

@@ -24,7 +24,7 @@ class FrameBuffer {
   // "interop", "copy (no interop: ...)" or "host"
   const std::string& path() const;
   // The frames of one shown world on the host, as of the last update: [num_frames].
-  const std::vector<Frame>& world(std::int64_t index);
+  const std::vector<Frame>& world(std::int64_t index) const;
 
  private:
   struct State;

@@ -36,6 +36,14 @@ glm::vec3 Camera::ray(float x, float y, float aspect) const {
   return glm::normalize(glm::mat3(glm::transpose(view())) * local);
 }
 
+bool project(const Camera& camera, const glm::vec3& point, int width, int height, glm::vec2& pixel) {
+  const float w = static_cast<float>(width), h = static_cast<float>(height);
+  const glm::vec4 clip = camera.projection(w / h) * camera.view() * glm::vec4(point, 1);
+  if (clip.w <= 0) return false;
+  pixel = {(clip.x / clip.w + 1) * 0.5f * w, (1 - clip.y / clip.w) * 0.5f * h};
+  return true;
+}
+
 Camera start_camera(const VisualModel& model) {
   Camera camera;
   camera.lookat = {model.center[0], model.center[1], model.center[2]};

@@ -24,6 +24,9 @@ struct Camera {
   glm::vec3 ray(float x, float y, float aspect) const;
 };
 
+// The pixel (x right, y down) of a point of the picture; false where it is behind the camera.
+bool project(const Camera& camera, const glm::vec3& point, int width, int height, glm::vec2& pixel);
+
 // Where `model` says that one should look first; in metres.
 Camera start_camera(const VisualModel& model);
 

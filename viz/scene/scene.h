@@ -45,10 +45,21 @@ struct SceneStats {
 
 class FrameBuffer;  // viz/gl/frame_buffer.h: frames of worlds in a GL buffer
 
+// How well it is drawn; what takes part of the time that a software renderer has.
+struct SceneQuality {
+  int samples = 4;         // of a pixel (MSAA); 1: one
+  int shadow_size = 4096;  // [pixels] of the shadow map's side
+  bool soft_shadows = true;
+  bool cull = true;      // tests: false draws what is out of view too
+  int fixed_level = -1;  // tests: level of detail of all shapes, 0 to 4; -1: by size
+};
+// For a window: less of it where OpenGL runs on the CPU. A context must be current.
+SceneQuality interactive_quality();
+
 class Scene {
  public:
-  // A GL context must be current, now and in every call.
-  explicit Scene(const VisualModel& model);
+  // A GL context must be current, now and in every call. `model` must outlive the scene.
+  explicit Scene(const VisualModel& model, const SceneQuality& quality = {});
   ~Scene();
 
   struct Target {
@@ -66,13 +77,15 @@ class Scene {
   };
   Hit pick(int x, int y);
 
+  // Of a frame some frames ago: nothing waits for the GPU.
   const SceneStats& stats() const;
 
   // Of world `world` in the picture: add to its coordinates.
   static Float3 world_offset(const WorldGrid& grid, const VisualModel& model, std::int64_t world);
 
+  struct Parts;  // viz/scene/scene_parts.h
+
  private:
-  struct Parts;
   std::unique_ptr<Parts> parts_;
 };
 

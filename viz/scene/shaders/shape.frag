@@ -1,0 +1,15 @@
+#include "lighting.glsl"
+
+in vec3 world_pos;
+in vec3 world_normal;
+in vec3 cube_direction;
+in vec2 uv;
+flat in vec4 rgba;
+flat in uvec3 ids;
+layout(location = 0) out vec4 color;
+
+void main() {
+  Material material = materials[ids.z];
+  vec4 base = rgba * surface_color(material, uv, cube_direction);
+  color = vec4(with_fog(shade(base.rgb, material, world_pos, normalize(world_normal)), world_pos), base.a);
+}
