@@ -27,8 +27,7 @@ Picture Canvas::read() const {
   glPixelStorei(GL_PACK_ALIGNMENT, 1);
   glReadPixels(0, 0, width_, height_, GL_RGB, GL_UNSIGNED_BYTE, upward.data());
   picture.rgb.resize(upward.size());
-  for (std::size_t y = 0; y < rows; ++y)
-    std::memcpy(&picture.rgb[y * row], &upward[(rows - 1 - y) * row], row);
+  for (std::size_t y = 0; y < rows; ++y) std::memcpy(&picture.rgb[y * row], &upward[(rows - 1 - y) * row], row);
   return picture;
 }
 
@@ -50,7 +49,8 @@ double mean_difference(const Picture& a, const Picture& b) {
 
 void keep(const std::string& name, const Picture& picture) {
   const char* folder = std::getenv("HOTLOOP_TEST_PICTURES");
-  if (folder != nullptr) write_png(std::filesystem::path(folder) / (name + ".png"), picture.width, picture.height, picture.rgb);
+  if (folder != nullptr)
+    write_png(std::filesystem::path(folder) / (name + ".png"), picture.width, picture.height, picture.rgb);
 }
 
 StillSource spider(std::int64_t worlds) {
@@ -65,7 +65,8 @@ StillSource spider(std::int64_t worlds) {
     for (int k = 0; k < 3; ++k) checker.rgb.push_back(first ? 60 : 100);
   }
   model.textures.push_back(checker);
-  model.materials.push_back({.texture = 0, .texuniform = true, .texrepeat = {1, 1}, .reflectance = 0.2f, .name = "floor"});
+  model.materials.push_back(
+      {.texture = 0, .texuniform = true, .texrepeat = {1, 1}, .reflectance = 0.2f, .name = "floor"});
   model.shapes.push_back({.kind = ShapeKind::plane, .rgba = {1, 1, 1, 1}, .material = 0, .name = "floor"});
   model.shapes.push_back({.kind = ShapeKind::sphere, .frame = 1, .size = {0.25f, 0, 0}, .rgba = {0.8f, 0.6f, 0.4f, 1}});
   for (int leg = 0; leg < 4; ++leg) {
@@ -74,11 +75,17 @@ StillSource spider(std::int64_t worlds) {
     const float ax = -std::sin(angle), ay = std::cos(angle), h = 1.1f;
     const Float4 quat = {std::cos(h), ax * std::sin(h), ay * std::sin(h), 0};
     const Float3 middle = {0.45f * std::cos(angle), 0.45f * std::sin(angle), -0.1f};
-    model.shapes.push_back({.kind = ShapeKind::capsule, .frame = 1, .pos = middle, .quat = quat, .size = {0.07f, 0.25f, 0},
+    model.shapes.push_back({.kind = ShapeKind::capsule,
+                            .frame = 1,
+                            .pos = middle,
+                            .quat = quat,
+                            .size = {0.07f, 0.25f, 0},
                             .rgba = {0.3f, 0.5f, 0.8f, 1}});
-    model.shapes.push_back({.kind = ShapeKind::box, .frame = 1,
+    model.shapes.push_back({.kind = ShapeKind::box,
+                            .frame = 1,
                             .pos = {0.66f * std::cos(angle), 0.66f * std::sin(angle), -0.3f},
-                            .size = {0.08f, 0.08f, 0.05f}, .rgba = {0.3f, 0.7f, 0.4f, 1}});
+                            .size = {0.08f, 0.08f, 0.05f},
+                            .rgba = {0.3f, 0.7f, 0.4f, 1}});
   }
   model.lights.push_back({.dir = {-0.3f, 0.2f, -1}, .specular = {0.2f, 0.2f, 0.2f}});
   std::vector<Frame> frames;
