@@ -159,9 +159,9 @@ struct SourceOptions {
   std::string device = "auto";
   std::string actions = "policy";  // of a task without one: "random" or "zero"
   bool stochastic = false;         // a policy's actions are sampled
-  std::string task;                // of a policy of another program
-  std::vector<std::string> env_options;
-  std::function<void(const std::string&)> warn;  // a line that the user should see
+  std::string task = {};           // of a policy of another program
+  std::vector<std::string> env_options = {};
+  std::function<void(const std::string&)> warn = {};  // a line that the user should see
 };
 std::unique_ptr<WorldSource> open_source(const SourceOptions& options);
 
