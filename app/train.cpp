@@ -10,6 +10,7 @@
 #include "sim/core/shell.h"
 #include "sim/core/value.h"
 #include "train/commands.h"
+#include "viz/watch.h"
 
 namespace hotloop {
 namespace {
@@ -19,6 +20,7 @@ struct TrainArguments {
   bool has_target = false;
   TrainOptions options;
   LogFlags log;
+  bool watch = false;
 };
 
 bool is_config_file(const std::string& target) {
@@ -86,7 +88,7 @@ int train(Cli& cli, TrainArguments& arguments) {
   const TrainConfig config = options.resume.empty() ? layered_config(arguments, cli.settings, options.sources)
                                                     : resume_config(options.resume, cli.settings);
   validate(config, find_environment(config.task).spec.action);
-  return train_command(config, options);
+  return arguments.watch ? watch_training(config, options, {}) : train_command(config, options);
 }
 
 }  // namespace
@@ -98,6 +100,7 @@ void add_train(Cli& cli) {
   CLI::Option* resume = command->add_option("--resume", arguments->options.resume, "run folder to go on with");
   resume->type_name("RUN");
   command->add_flag("--quiet", arguments->options.quiet, "no progress line");
+  command->add_flag("--watch", arguments->watch, "open a window on the training's worlds, curves and tensors");
   add_log_flags(*command, arguments->log);
   command->footer(settings_help);
   command->callback([&cli, arguments, target, resume] {

@@ -55,13 +55,15 @@ ModelSizes kernel_sizes(ModelSizes sizes, bool specialised) {
 }  // namespace
 
 ModelBatch::ModelBatch(std::shared_ptr<const LoadedModel> model, std::int64_t num_worlds, Device device,
-                       bool specialised, const std::vector<std::string>& per_world)
+                       bool specialised, const std::vector<std::string>& per_world, bool contact_tap)
     : model_(std::move(model)),
       num_worlds_(at_least_one(num_worlds)),
       device_(device),
       memory_(model_->data(), device),
       fields_(model_->data(), memory_.view(), num_worlds, device, per_world),
-      layout_(make_layout(kernel_sizes(model_->data(), specialised && device.is_cuda()), 0)) {
+      layout_(make_layout(kernel_sizes(model_->data(), specialised && device.is_cuda()),
+                          contact_tap ? kKeepContact | kKeepTap : 0)) {
+  if (contact_tap) contacts_ = ContactMemory(device, num_worlds, data().max_contacts);
   check_room(data(), device, working_bytes());
   state_ = Buffer<float>(device, static_cast<std::size_t>(num_worlds) * state_bytes() / sizeof(float));
   if (specialised && device.is_cuda()) {
@@ -103,7 +105,7 @@ void ModelBatch::random_controls(const Exec& exec, std::uint64_t step) {
 
 void ModelBatch::step(const Exec& exec, int steps) {
   const ModelStepArgs args{fields_.view(), layout_, qpos(),           qvel(), qacc_warmstart(),
-                           qacc(),         ctrl(),  counters_.data(), steps};
+                           qacc(),         ctrl(),  counters_.data(), steps,  contacts_.tap()};
   if (kernel_ != nullptr) return kernel_->launch(exec, num_worlds_, shape_, args);
   switch (data().bound) {
     case 16:

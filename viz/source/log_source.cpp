@@ -6,6 +6,7 @@
 #include "sim/core/error.h"
 #include "viz/source/control_infos.h"
 #include "viz/source/leaf_copies.h"
+#include "viz/source/open_parts.h"
 
 namespace hotloop {
 namespace {

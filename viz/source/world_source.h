@@ -98,10 +98,10 @@ class WorldSource {
 
   // ---- physics options of all worlds that may change while they run; none: the source has none
   struct PhysicsOption {
-    std::string name, help;  // MJCF's name
+    std::string name = {}, help = {};  // MJCF's name
     double value = 0, low = 0, high = 1;
-    std::vector<std::string> choices;  // not empty: value is an index of it
-    bool is_flag = false;              // value is 0 or 1
+    std::vector<std::string> choices = {};  // not empty: value is an index of it
+    bool is_flag = false;                   // value is 0 or 1
   };
   virtual std::vector<PhysicsOption> physics_options() { return {}; }
   virtual void set_physics_option(const std::string& /*name*/, double /*value*/) {}
@@ -159,9 +159,9 @@ struct SourceOptions {
   std::string device = "auto";
   std::string actions = "policy";  // of a task without one: "random" or "zero"
   bool stochastic = false;         // a policy's actions are sampled
-  std::string task;                // of a policy of another program
-  std::vector<std::string> env_options;
-  std::function<void(const std::string&)> warn;  // a line that the user should see
+  std::string task = {};           // of a policy of another program
+  std::vector<std::string> env_options = {};
+  std::function<void(const std::string&)> warn = {};  // a line that the user should see
 };
 std::unique_ptr<WorldSource> open_source(const SourceOptions& options);
 
