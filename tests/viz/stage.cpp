@@ -31,13 +31,18 @@ Picture Canvas::read() const {
   return picture;
 }
 
-Picture shoot(WorldSource& source, const Shot& shot) {
-  FrameBuffer frames(source.visual().num_frames(), shot.grid.count, Device{});
-  frames.update(source, shot.grid.first, shot.grid.count);
-  Scene scene(source.visual(), shot.quality);
-  Canvas canvas(shot.width, shot.height);
-  scene.draw(frames, shot.grid, shot.camera, shot.flags, shot.overlay, canvas.target());
+Studio::Studio(WorldSource& source, const SceneQuality& quality, std::int64_t max_worlds)
+    : source_(source), frames_(source.visual().num_frames(), max_worlds, Device{}), scene_(source.visual(), quality) {}
+
+Picture Studio::shoot(const Shot& shot) {
+  frames_.update(source_, shot.grid.first, shot.grid.count);
+  const Canvas canvas(shot.width, shot.height);
+  scene_.draw(frames_, shot.grid, shot.camera, shot.flags, shot.overlay, canvas.target());
   return canvas.read();
+}
+
+Picture shoot(WorldSource& source, const Shot& shot) {
+  return Studio(source, shot.quality, shot.grid.count).shoot(shot);
 }
 
 double mean_difference(const Picture& a, const Picture& b) {
@@ -45,6 +50,36 @@ double mean_difference(const Picture& a, const Picture& b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.rgb.size(); ++i) sum += std::abs(int{a.rgb[i]} - int{b.rgb[i]});
   return sum / static_cast<double>(a.rgb.size());
+}
+
+std::vector<std::uint8_t> silhouette(const StillSource& source, Shot shot) {
+  StillSource plain = source;
+  VisualModel& model = plain.model();
+  std::erase_if(model.shapes, [](const VisualShape& shape) { return shape.kind == ShapeKind::plane; });
+  model.materials = {{.emission = 1, .specular = 0, .name = "red"}};
+  model.lights.clear();
+  model.headlight = false;
+  for (VisualShape& shape : model.shapes) {
+    shape.rgba = {1, 0, 0, 1};
+    shape.material = 0;
+  }
+  shot.flags.skybox = false;
+  shot.quality.samples = 1;
+  const Picture picture = shoot(plain, shot);
+  std::vector<std::uint8_t> mask;
+  for (std::size_t i = 0; i < picture.rgb.size(); i += 3)
+    mask.push_back(picture.rgb[i] > 250 && picture.rgb[i + 1] == 0);
+  return mask;
+}
+
+double intersection_over_union(const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b) {
+  if (a.size() != b.size()) return 0;
+  double both = 0, either = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    both += a[i] != 0 && b[i] != 0 ? 1 : 0;
+    either += a[i] != 0 || b[i] != 0 ? 1 : 0;
+  }
+  return either > 0 ? both / either : 0;
 }
 
 void keep(const std::string& name, const Picture& picture) {

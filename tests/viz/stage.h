@@ -97,10 +97,29 @@ class Canvas {
   unsigned framebuffer_ = 0, texture_ = 0;
 };
 
+// Pictures of one source in one quality.
+class Studio {
+ public:
+  Studio(WorldSource& source, const SceneQuality& quality, std::int64_t max_worlds);
+  Picture shoot(const Shot& shot);
+  Scene& scene() { return scene_; }
+
+ private:
+  WorldSource& source_;
+  FrameBuffer frames_;
+  Scene scene_;
+};
+
 Picture shoot(WorldSource& source, const Shot& shot);
 
 // Mean over pixels and colours of the absolute difference, 0 to 255.
 double mean_difference(const Picture& a, const Picture& b);
+
+// Where the shapes are that floors do not belong to: 1 or 0 a pixel. Of a copy of the model in plain red.
+std::vector<std::uint8_t> silhouette(const StillSource& source, Shot shot);
+
+// Pixels in both, over pixels in either.
+double intersection_over_union(const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b);
 
 // Writes the picture where HOTLOOP_TEST_PICTURES names a folder, for eyes.
 void keep(const std::string& name, const Picture& picture);

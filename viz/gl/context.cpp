@@ -74,10 +74,12 @@ std::vector<Candidate> candidates(int cuda_device) {
 struct HeadlessContext::State {
   EGLDisplay display = EGL_NO_DISPLAY;
   EGLContext context = EGL_NO_CONTEXT;
+  EGLDisplay earlier_display = EGL_NO_DISPLAY;  // what was current before
+  EGLContext earlier = EGL_NO_CONTEXT;
 
   ~State() {
     if (display == EGL_NO_DISPLAY) return;
-    eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+    eglMakeCurrent(earlier != EGL_NO_CONTEXT ? earlier_display : display, EGL_NO_SURFACE, EGL_NO_SURFACE, earlier);
     if (context != EGL_NO_CONTEXT) eglDestroyContext(display, context);
     // not eglTerminate: displays are shared by all contexts of the process
   }
@@ -94,6 +96,8 @@ HeadlessContext::HeadlessContext(int cuda_device) : state_(std::make_unique<Stat
   require_library("libGL.so.1");
   const char* client = eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
   if (!has_word(client, "EGL_EXT_platform_base")) throw Error("EGL: has no platforms without a display");
+  state_->earlier_display = eglGetCurrentDisplay();
+  state_->earlier = eglGetCurrentContext();
   std::string tried;
   for (const Candidate& candidate : candidates(cuda_device)) {
     State attempt;
@@ -115,7 +119,7 @@ HeadlessContext::HeadlessContext(int cuda_device) : state_(std::make_unique<Stat
       reason = "no OpenGL 4.5 core context";
       if (attempt.context != EGL_NO_CONTEXT &&
           eglMakeCurrent(attempt.display, EGL_NO_SURFACE, EGL_NO_SURFACE, attempt.context) == EGL_TRUE) {
-        std::swap(attempt.display, state_->display);
+        std::swap(attempt.display, state_->display);  // not ended with the attempt
         std::swap(attempt.context, state_->context);
         check_gl_features();
         return;

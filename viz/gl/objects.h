@@ -3,6 +3,7 @@
 #include <epoxy/gl.h>
 
 #include <glm/glm.hpp>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -81,7 +82,8 @@ class StreamBuffer {
 class Program {
  public:
   Program() = default;
-  Program(const std::string& vertex_file, const std::string& fragment_file);
+  // defines: lines before the text of both.
+  Program(const std::string& vertex_file, const std::string& fragment_file, const std::string& defines = "");
   explicit Program(const std::string& compute_file);
   void use() const;
 
@@ -98,6 +100,16 @@ class Program {
  private:
   GLint location(const char* name) const;
   GlName<detail::delete_program> name_;
+};
+
+// Programs of the same files with other definitions, each made when it is first needed: what a picture does not use
+// costs nothing, above all where OpenGL runs on the CPU, which computes both sides of a branch.
+class ProgramSet {
+ public:
+  const Program& get(const std::string& vertex_file, const std::string& fragment_file, const std::string& defines = "");
+
+ private:
+  std::map<std::string, Program> programs_;
 };
 
 // A picture to draw into: colour and depth, with `samples` a pixel (1: none more). Remade when its size changes.

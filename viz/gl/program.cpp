@@ -60,9 +60,9 @@ std::string info_log(GLuint name, Get get, GetLog get_log) {
   return log;
 }
 
-void attach(GLuint program, GLenum stage, const std::string& file) {
+void attach(GLuint program, GLenum stage, const std::string& file, const std::string& defines) {
   std::vector<std::string> files;
-  std::string text = "#version 450 core\n";
+  std::string text = "#version 450 core\n" + defines;
   expand(file, files, text);
   const GLuint shader = glCreateShader(stage);
   const char* start = text.c_str();
@@ -86,15 +86,24 @@ void link(GLuint program, const std::string& name) {
 
 }  // namespace
 
-Program::Program(const std::string& vertex_file, const std::string& fragment_file) : name_(glCreateProgram()) {
-  attach(name_.get(), GL_VERTEX_SHADER, vertex_file);
-  attach(name_.get(), GL_FRAGMENT_SHADER, fragment_file);
+Program::Program(const std::string& vertex_file, const std::string& fragment_file, const std::string& defines)
+    : name_(glCreateProgram()) {
+  attach(name_.get(), GL_VERTEX_SHADER, vertex_file, defines);
+  attach(name_.get(), GL_FRAGMENT_SHADER, fragment_file, defines);
   link(name_.get(), vertex_file);
 }
 
 Program::Program(const std::string& compute_file) : name_(glCreateProgram()) {
-  attach(name_.get(), GL_COMPUTE_SHADER, compute_file);
+  attach(name_.get(), GL_COMPUTE_SHADER, compute_file, "");
   link(name_.get(), compute_file);
+}
+
+const Program& ProgramSet::get(const std::string& vertex_file, const std::string& fragment_file,
+                               const std::string& defines) {
+  const std::string key = vertex_file + "\n" + fragment_file + "\n" + defines;
+  const auto found = programs_.find(key);
+  if (found != programs_.end()) return found->second;
+  return programs_.emplace(key, Program(vertex_file, fragment_file, defines)).first->second;
 }
 
 }  // namespace hotloop

@@ -89,8 +89,9 @@ glm::mat4 depth_zero_to_one(const glm::mat4& clip, bool reversed) {
 
 std::optional<ShadowView> collect_lights(const VisualModel& model, bool with_shadow, std::span<const Frame> frames,
                                          const glm::vec3& forward, const Box& shown, std::span<const glm::vec3> seen,
-                                         GpuLights& out) {
-  out = {};
+                                         LightSet& set) {
+  set = {};
+  GpuLights& out = set.gpu;
   if (model.headlight) {
     out.head_ambient = as_vec4(model.headlight_ambient);
     out.head_diffuse = as_vec4(model.headlight_diffuse);
@@ -99,16 +100,16 @@ std::optional<ShadowView> collect_lights(const VisualModel& model, bool with_sha
   out.forward = glm::vec4(forward, 0);
   std::optional<ShadowView> shadow;
   for (const VisualLight& light : model.lights) {
-    if (!light.active || out.num_lights.x == kMaxLights) continue;
-    GpuLight& to = out.lights[out.num_lights.x++];
+    if (!light.active || set.count == kMaxLights) continue;
+    GpuLight& to = out.lights[set.count++];
     to = gpu_light(light, frames);
+    set.some_with_place = set.some_with_place || to.pos.w == 0;
     if (!with_shadow || shadow || !light.castshadow) continue;
     shadow = to.pos.w > 0 ? directional_shadow(glm::vec3(to.dir), shown, seen) : spot_shadow(to, light.cutoff, shown);
     to.diffuse.w = 1;
     glm::mat4 to_texture(1);  // x and y from [-1, 1] to [0, 1]
     to_texture[0][0] = to_texture[1][1] = to_texture[3][0] = to_texture[3][1] = 0.5f;
     out.shadow_from_world = to_texture * shadow->clip_from_world;
-    out.num_lights.y = 1;
   }
   return shadow;
 }

@@ -18,9 +18,14 @@ struct GpuLights {
   GpuLight lights[kMaxLights];
   glm::mat4 shadow_from_world;
   glm::vec4 head_ambient, head_diffuse, head_specular, forward, fog;
-  glm::ivec4 num_lights;
 };
-static_assert(sizeof(GpuLights) == kMaxLights * 96 + 64 + 6 * 16);
+static_assert(sizeof(GpuLights) == kMaxLights * 96 + 64 + 5 * 16);
+
+struct LightSet {
+  GpuLights gpu{};
+  int count = 0;
+  bool some_with_place = false;
+};
 
 struct Box {
   glm::vec3 low, high;
@@ -40,7 +45,7 @@ struct ShadowView {
 // which lights with a place become directional. shown: where worlds are. seen: corners of what the camera sees.
 std::optional<ShadowView> collect_lights(const VisualModel& model, bool with_shadow, std::span<const Frame> frames,
                                          const glm::vec3& forward, const Box& shown, std::span<const glm::vec3> seen,
-                                         GpuLights& out);
+                                         LightSet& out);
 
 glm::vec3 turned(const float* quat, const glm::vec3& v);
 

@@ -107,6 +107,11 @@ Texture sky_texture(const VisualTexture& texture) {
 
 }  // namespace
 
+int texture_kind(const GpuMaterial& material) {
+  if (material.texture.z == 1) return 1;
+  return material.texture.x >= 0 ? 2 : material.texture.y >= 0 ? 4 : 0;
+}
+
 Materials::Materials(const VisualModel& model) {
   std::vector<const VisualTexture*> flat, cubes;
   std::vector<glm::ivec4> where;  // of each texture: as GpuMaterial::texture

@@ -15,6 +15,9 @@ struct GpuMaterial {
   glm::vec4 checker[2] = {};
 };
 
+// Its kind of texture, as TEXTURES in shaders/lighting.glsl: 1 checker, 2 flat, 4 cube, 0 none.
+int texture_kind(const GpuMaterial& material);
+
 class Materials {
  public:
   explicit Materials(const VisualModel& model);

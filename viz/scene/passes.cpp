@@ -15,7 +15,24 @@ void Scene::Parts::set_shape_uniforms(const Program& program) const {
   program.set("selected_world", picture.selected_world);
   program.set("selected_frame", picture.selected_frame);
   program.set("all_transparent", picture.flags.transparent ? 1 : 0);
-  program.set("with_textures", picture.flags.texture ? 1 : 0);
+}
+
+std::string Scene::Parts::lighting_defines(int kinds) const {
+  const int reach = !shadow ? -1 : quality.soft_shadows ? 1 : 0;
+  return "#define LIGHTS " + std::to_string(lights.count) + "\n#define LIGHTS_WITH_PLACE " +
+         std::to_string(lights.some_with_place ? 1 : 0) + "\n#define SHADOW_REACH " + std::to_string(reach) +
+         "\n#define FOG " + std::to_string(picture.flags.fog ? 1 : 0) + "\n#define TEXTURES " +
+         std::to_string(picture.flags.texture ? kinds : 0) + "\n";
+}
+
+const Program& Scene::Parts::shape_program() {
+  return programs.get("shape.vert", "shape.frag", lighting_defines(textures));
+}
+
+void Scene::Parts::bind_lighting() const {
+  glBindBufferBase(GL_UNIFORM_BUFFER, 0, lights_buffer.get());
+  materials.bind();
+  glBindTextureUnit(2, shadow_map.get());
 }
 
 void Scene::Parts::draw_shadow() {
@@ -35,6 +52,7 @@ void Scene::Parts::draw_shadow() {
   glDepthFunc(GL_LESS);
   glEnable(GL_POLYGON_OFFSET_FILL);
   glPolygonOffset(2, 4);  // surfaces must not shade themselves
+  const Program& depth = depth_program();
   set_shape_uniforms(depth);
   depth.use();
   depth.set("clip_from_world", shadow->clip_from_world);
@@ -78,6 +96,7 @@ void Scene::Parts::draw_mirror() {
   glDepthFunc(GL_GREATER);
   glFrontFace(GL_CW);
   glEnable(GL_CLIP_DISTANCE0);
+  const Program& shapes = shape_program();
   set_shape_uniforms(shapes);
   shapes.use();
   shapes.set("clip_from_world", view.clip_from_world);
@@ -85,9 +104,7 @@ void Scene::Parts::draw_mirror() {
   shapes.set("clip_plane", *mirror_plane);
   glBindBufferBase(GL_SHADER_STORAGE_BUFFER, 0, picture.frames);
   glBindBufferBase(GL_SHADER_STORAGE_BUFFER, 1, table.buffer());
-  glBindBufferBase(GL_UNIFORM_BUFFER, 0, lights_buffer.get());
-  materials.bind();
-  glBindTextureUnit(2, shadow_map.get());
+  bind_lighting();
   mirror_list.draw_opaque();
   glDisable(GL_CLIP_DISTANCE0);
   glFrontFace(GL_CCW);
@@ -102,22 +119,21 @@ void Scene::Parts::draw_shapes(const Program& program, const glm::mat4& clip_fro
   program.set("clip_plane", clip_plane);
   glBindBufferBase(GL_SHADER_STORAGE_BUFFER, 0, picture.frames);
   glBindBufferBase(GL_SHADER_STORAGE_BUFFER, 1, table.buffer());
-  glBindBufferBase(GL_UNIFORM_BUFFER, 0, lights_buffer.get());
-  materials.bind();
-  glBindTextureUnit(2, shadow_map.get());
+  bind_lighting();
   main_list.draw_opaque();
 }
 
-void Scene::Parts::draw_sky() const {
+void Scene::Parts::draw_sky() {
   const float half = std::tan(glm::radians(picture.camera.fovy) / 2);
   const float aspect = static_cast<float>(picture.width) / static_cast<float>(picture.height);
   const glm::mat4 rows = glm::transpose(picture.camera.view());
   const bool light = picture.flags.light_theme;
+  const bool skybox = picture.flags.skybox && materials.has_sky();
+  const Program& sky = programs.get("sky.vert", "sky.frag", skybox ? "#define SKYBOX 1\n" : "#define SKYBOX 0\n");
   sky.use();
   sky.set("forward", picture.forward);
   sky.set("right", glm::vec3(rows[0]) * half * aspect);
   sky.set("up", glm::vec3(rows[1]) * half);
-  sky.set("with_sky", picture.flags.skybox && materials.has_sky() ? 1 : 0);
   sky.set("horizon", light ? glm::vec4(0.92f, 0.94f, 0.96f, 1) : glm::vec4(0.42f, 0.50f, 0.60f, 1));
   sky.set("zenith", light ? glm::vec4(0.62f, 0.75f, 0.90f, 1) : glm::vec4(0.10f, 0.15f, 0.24f, 1));
   sky.set("ground", light ? glm::vec4(0.75f, 0.77f, 0.80f, 1) : glm::vec4(0.10f, 0.11f, 0.13f, 1));
@@ -134,7 +150,7 @@ FloorArea floor_area(const VisualShape& floor, const Scene::Parts::Picture& pict
   const glm::vec3 eye = turned(back, picture.eye - pos);
   const float reach = 0.95f * picture.camera.zfar;
   const float grid = 0.5f * static_cast<float>(picture.grid_side - 1) * picture.spacing;
-  FloorArea out{glm::vec4(eye.x, eye.y, reach, reach)};
+  FloorArea out{glm::vec4(eye.x, eye.y, reach, reach), 0, eye.z};
   for (int k = 0; k < 2; ++k) {
     const float size = floor.size[static_cast<std::size_t>(k)];
     if (size <= 0) {
@@ -147,41 +163,54 @@ FloorArea floor_area(const VisualShape& floor, const Scene::Parts::Picture& pict
   return out;
 }
 
-void Scene::Parts::draw_floors() const {
-  ground.use();
-  ground.set("clip_from_world", picture.clip_from_world);
-  ground.set("eye", picture.eye);
-  ground.set("with_textures", picture.flags.texture ? 1 : 0);
-  ground.set("with_mirror", mirror_plane ? 1 : 0);
-  glBindBufferBase(GL_UNIFORM_BUFFER, 0, lights_buffer.get());
-  materials.bind();
-  glBindTextureUnit(2, shadow_map.get());
+void Scene::Parts::draw_floors(bool far) {
+  bind_lighting();
   glBindTextureUnit(3, mirror.color());
   glBindVertexArray(no_vertices.get());
-  glEnable(GL_BLEND);
   glBlendFuncSeparate(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA, GL_ONE, GL_ONE_MINUS_SRC_ALPHA);
   glDisable(GL_CULL_FACE);
   for (const std::uint32_t index : picture.floors) {
     const VisualShape& floor = model.shapes[index];
     const GpuShape& shape = table.shapes()[index];
-    const FloorArea part = floor_area(floor, picture);
+    FloorArea part = floor_area(floor, picture);
+    // what lets nothing through and does not fade comes first, the rest is blended with the sky
+    const bool opaque = shape.rgba[3] >= 1 && part.eye_height > 0;
+    if (far ? opaque && part.fade_to <= 0 : !opaque) continue;
+    const float fade_from = 0.5f * part.fade_to;
+    if (!far && part.fade_to > 0) {
+      const float half = std::sqrt(std::max(fade_from * fade_from - part.eye_height * part.eye_height, 0.0f) / 2);
+      for (int k = 0; k < 2; ++k) part.area[2 + k] = std::min(part.area[2 + k], half);
+    }
+    const GpuMaterial& material = materials.list()[shape.material];
+    const Program& ground = programs.get("ground.vert", "ground.frag",
+                                         lighting_defines(texture_kind(material)) + "#define MIRROR " +
+                                             std::to_string(mirror_plane ? 1 : 0) + "\n#define FADE " +
+                                             std::to_string(far && part.fade_to > 0 ? 1 : 0) + "\n");
+    ground.use();
+    ground.set("clip_from_world", picture.clip_from_world);
+    ground.set("eye", picture.eye);
     ground.set("pose_pos", glm::vec4(floor.pos[0], floor.pos[1], floor.pos[2], 0));
     ground.set("pose_quat", glm::vec4(floor.quat[0], floor.quat[1], floor.quat[2], floor.quat[3]));
     ground.set("plane_normal", turned(floor.quat.data(), {0, 0, 1}));
     ground.set("area", part.area);
-    ground.set("fade_from", 0.25f * part.fade_to);
+    ground.set("fade_from", fade_from);
     ground.set("fade_to", part.fade_to);
     ground.set("rgba", glm::vec4(shape.rgba[0], shape.rgba[1], shape.rgba[2], shape.rgba[3]));
     ground.set("uv_scale", glm::vec2(shape.uv[0], shape.uv[1]));
-    ground.set("material_index", shape.material);
+    ground.set("shading", material.shading);
+    ground.set("checker0", material.checker[0]);
+    ground.set("checker1", material.checker[1]);
+    ground.set("texture_layer", material.texture.x);
+    if (far) glEnable(GL_BLEND);
     glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
+    glDisable(GL_BLEND);
   }
-  glDisable(GL_BLEND);
   glEnable(GL_CULL_FACE);
 }
 
 // Only the nearest transparent surface is drawn: so the picture does not depend on the order of the shapes.
 void Scene::Parts::draw_transparent() {
+  const Program &shapes = shape_program(), &depth = depth_program();
   set_shape_uniforms(shapes);
   set_shape_uniforms(depth);
   depth.set("clip_from_world", picture.clip_from_world);
@@ -197,8 +226,7 @@ void Scene::Parts::draw_transparent() {
   shapes.set("clip_from_world", picture.clip_from_world);
   shapes.set("eye", picture.eye);
   shapes.set("clip_plane", glm::vec4(0));
-  materials.bind();
-  glBindTextureUnit(2, shadow_map.get());
+  bind_lighting();
   glEnable(GL_BLEND);
   glBlendFuncSeparate(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA, GL_ONE, GL_ONE_MINUS_SRC_ALPHA);
   glDepthFunc(GL_EQUAL);
@@ -222,12 +250,12 @@ void Scene::Parts::draw_overlay(const FrameBuffer& frames, const WorldGrid& grid
   overlay_shapes.write(std::span<const GpuShape>(aids));
   overlay_instances.write(std::span<const std::uint32_t>(instances));
   const VertexArray array = meshes.vertex_array(overlay_instances.get());
+  const Program& shapes = shape_program();
   shapes.use();
   shapes.set("num_shapes", static_cast<unsigned>(aids.size()));
   shapes.set("all_transparent", 0);
   glBindBufferBase(GL_SHADER_STORAGE_BUFFER, 1, overlay_shapes.get());
-  materials.bind();
-  glBindTextureUnit(2, shadow_map.get());
+  bind_lighting();
   glBindVertexArray(array.get());
   glEnable(GL_BLEND);
   for (std::size_t first = 0; first < aids.size();) {

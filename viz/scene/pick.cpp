@@ -70,7 +70,8 @@ Scene::Hit Scene::pick(int x, int y) {
   glDisable(GL_BLEND);
   glDisable(GL_SCISSOR_TEST);
   glDepthFunc(GL_GREATER);
-  p.draw_shapes(p.pick, enlarge * picture.clip_from_world, picture.eye, glm::vec4(0));
+  p.draw_shapes(p.programs.get("shape.vert", "pick.frag"), enlarge * picture.clip_from_world, picture.eye,
+                glm::vec4(0));
   p.main_list.draw_transparent();
   GLuint ids[2] = {0, 0};
   float depth = 0;

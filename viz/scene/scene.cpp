@@ -66,11 +66,6 @@ Scene::Parts::Parts(const VisualModel& visual, const SceneQuality& wanted)
       materials(visual),
       meshes(visual),
       cull("cull.comp"),
-      shapes("shape.vert", "shape.frag"),
-      depth("shape.vert", "depth.frag"),
-      pick("shape.vert", "pick.frag"),
-      sky("sky.vert", "sky.frag"),
-      ground("ground.vert", "ground.frag"),
       main_list(meshes),
       shadow_list(meshes),
       mirror_list(meshes),
@@ -80,6 +75,7 @@ Scene::Parts::Parts(const VisualModel& visual, const SceneQuality& wanted)
       shadow_framebuffer(make_framebuffer()),
       no_vertices(make_vertex_array()) {
   for (const GpuShape& shape : table.shapes()) mesh_of_shape.push_back(shape.mesh);
+  for (const GpuMaterial& material : materials.list()) textures |= texture_kind(material);
   const GLuint map = shadow_map.get();
   glTextureStorage2D(map, 1, GL_DEPTH_COMPONENT32F, quality.shadow_size, quality.shadow_size);
   glTextureParameteri(map, GL_TEXTURE_COMPARE_MODE, GL_COMPARE_REF_TO_TEXTURE);
@@ -137,7 +133,7 @@ void Scene::Parts::prepare(const FrameBuffer& frames, const WorldGrid& grid, con
 
   picture.eye = camera.eye();
   const float reach = farthest_corner(picture.shown, picture.eye);
-  picture.camera.zfar = std::max(camera.zfar, 1.1f * reach);
+  picture.camera.zfar = std::max(camera.zfar, 4 * reach);  // and a horizon beyond it
   const float aspect = static_cast<float>(to.width) / static_cast<float>(to.height);
   picture.forward = picture.camera.ray(0, 0, aspect);
   picture.clip_from_world = depth_zero_to_one(picture.camera.projection(aspect) * picture.camera.view(), true);
@@ -147,9 +143,9 @@ void Scene::Parts::prepare(const FrameBuffer& frames, const WorldGrid& grid, con
   const std::vector<glm::vec3> seen = seen_corners(picture.camera, aspect, std::min(reach, picture.camera.zfar));
   shadow = collect_lights(model, flags.shadow, picture.world, picture.forward, picture.shown, seen, lights);
   if (flags.fog)
-    lights.fog = glm::vec4(glm::vec3(materials.has_sky() ? materials.horizon() : glm::vec4(0.7f)), 1 / reach);
-  lights.num_lights.z = quality.soft_shadows ? 1 : 0;
-  lights_buffer.write(&lights, sizeof lights);
+    lights.gpu.fog = glm::vec4(glm::vec3(materials.has_sky() ? materials.horizon() : glm::vec4(0.7f)), 1 / reach);
+  if (shadow) lights.gpu.head_ambient.w = shadow->width / static_cast<float>(quality.shadow_size);
+  lights_buffer.write(&lights.gpu, sizeof lights.gpu);
 }
 
 void Scene::draw(const FrameBuffer& frames, const WorldGrid& grid, const Camera& camera, const SceneFlags& flags,
@@ -181,10 +177,11 @@ void Scene::draw(const FrameBuffer& frames, const WorldGrid& grid, const Camera&
   glClear(GL_DEPTH_BUFFER_BIT);  // the sky covers all colours
   glDepthFunc(GL_GREATER);
   if (flags.wireframe) glPolygonMode(GL_FRONT_AND_BACK, GL_LINE);
-  p.draw_shapes(p.shapes, p.picture.clip_from_world, p.picture.eye, glm::vec4(0));
+  p.draw_shapes(p.shape_program(), p.picture.clip_from_world, p.picture.eye, glm::vec4(0));
   glPolygonMode(GL_FRONT_AND_BACK, GL_FILL);
+  p.draw_floors(false);  // before the sky, which then has less to cover
   p.draw_sky();
-  p.draw_floors();
+  p.draw_floors(true);
   p.draw_overlay(frames, grid, overlay);
   p.draw_transparent();
 

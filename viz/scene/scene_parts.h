@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "viz/gl/frame_buffer.h"
@@ -38,8 +39,9 @@ struct Scene::Parts {
   void draw_mirror();
   void draw_shapes(const Program& program, const glm::mat4& clip_from_world, const glm::vec3& eye,
                    const glm::vec4& clip_plane) const;
-  void draw_sky() const;
-  void draw_floors() const;
+  void draw_sky();
+  // far: the part that passes into the sky.
+  void draw_floors(bool far);
   void draw_transparent();
   void draw_overlay(const FrameBuffer& frames, const WorldGrid& grid, const SceneOverlay& overlay);
   void prepare(const FrameBuffer& frames, const WorldGrid& grid, const Camera& camera, const SceneFlags& flags,
@@ -47,6 +49,11 @@ struct Scene::Parts {
   CullInput cull_input() const;
   CullView camera_view() const;
   void set_shape_uniforms(const Program& program) const;
+  // Textures, lights and shadow map of the programs that include lighting.glsl.
+  void bind_lighting() const;
+  std::string lighting_defines(int textures) const;
+  const Program& shape_program();
+  const Program& depth_program() { return programs.get("shape.vert", "depth.frag"); }
 
   const VisualModel& model;
   SceneQuality quality;
@@ -54,17 +61,19 @@ struct Scene::Parts {
   std::vector<std::uint32_t> mesh_of_shape;
   Materials materials;
   MeshStore meshes;
-  Program cull, shapes, depth, pick, sky, ground;
+  Program cull;
+  ProgramSet programs;
   DrawList main_list, shadow_list, mirror_list;
   RenderTarget target, mirror;
   Texture shadow_map;
   Framebuffer shadow_framebuffer;
   VertexArray no_vertices;
   StreamBuffer lights_buffer;
-  GpuLights lights{};
+  LightSet lights;
   std::optional<ShadowView> shadow;
   StreamBuffer overlay_shapes, overlay_instances;
   std::optional<glm::vec4> mirror_plane;  // unit normal and offset
+  int textures = 0;                       // kinds that the model has, as TEXTURES in lighting.glsl
   FrameStats frame_stats;
   SceneStats stats;
   Picture picture;
@@ -73,7 +82,7 @@ struct Scene::Parts {
 // A floor's pose and the part of it that is drawn; endless ones pass into the sky at `fade_to`.
 struct FloorArea {
   glm::vec4 area;  // centre and half sizes, in its own coordinates
-  float fade_to = 0;
+  float fade_to = 0, eye_height = 0;
 };
 FloorArea floor_area(const VisualShape& floor, const Scene::Parts::Picture& picture);
 

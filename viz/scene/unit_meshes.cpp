@@ -64,9 +64,10 @@ MeshData round_mesh(int level, bool band) {
   add_half(mesh, n, 1);
   const auto half = static_cast<std::uint32_t>(mesh.vertices.size());
   add_half(mesh, n, -1);
-  // Cauchy: a convex body seen from all sides shows a quarter of its surface on average. So enlarged, a coarse sphere
-  // covers as many pixels as the true one.
-  const float scale = std::sqrt(4 * kPi / surface(mesh));
+  // Cauchy: seen from all sides, a convex body shows a quarter of its surface on average, and a convex outline has its
+  // length over pi for width. So enlarged, a coarse ball or a coarse tube covers as many pixels as the true one.
+  const float angle = kPi / static_cast<float>(4 * n);
+  const float scale = band ? angle / std::sin(angle) : std::sqrt(4 * kPi / surface(mesh));
   for (MeshVertex& v : mesh.vertices)
     for (float& x : v.pos) x *= scale;
   for (std::uint32_t i = 0; band && i < 4 * n; ++i) {
@@ -81,7 +82,7 @@ MeshData round_mesh(int level, bool band) {
 MeshData turned_mesh(int level, bool tip) {
   const auto n = static_cast<std::uint32_t>(kSegments[level]);
   const float step = 2 * kPi / static_cast<float>(n);
-  const float radius = std::sqrt(step / std::sin(step));  // the polygon has the circle's area
+  const float radius = step / 2 / std::sin(step / 2);  // the polygon is as long as the circle
   MeshData mesh;
   const float slope = tip ? 0.5f : 0.0f;  // of the cone's normals
   for (std::uint32_t i = 0; i < n; ++i) {

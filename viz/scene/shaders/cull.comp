@@ -21,7 +21,7 @@ uniform bool all_transparent;  // shapes that move
 uniform int fixed_level;     // -1: by size
 
 const uint kLevels = 5u;
-const float kUpTo[4] = float[](2.0, 6.0, 24.0, 100.0);  // radius in pixels up to which a level is fine enough
+const float kUpTo[4] = float[](1.5, 4.0, 10.0, 60.0);  // radius in pixels up to which a level is fine enough
 
 void main() {
   uint job = gl_GlobalInvocationID.x + gl_GlobalInvocationID.y * gl_NumWorkGroups.x * gl_WorkGroupSize.x;

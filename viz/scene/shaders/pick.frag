@@ -1,4 +1,4 @@
-flat in uvec3 ids;
+flat in uvec2 ids;
 layout(location = 0) out uvec2 hit;
 
-void main() { hit = ids.xy + 1u; }  // 0: nothing
+void main() { hit = ids + 1u; }  // 0: nothing

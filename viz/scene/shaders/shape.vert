@@ -1,5 +1,8 @@
 // A vertex of a unit mesh or model mesh, brought to its place in the picture.
 #include "shapes.glsl"
+#include "material.glsl"
+
+layout(std430, binding = 2) readonly buffer Materials { Material materials[]; };
 
 layout(location = 0) in vec3 position;
 layout(location = 1) in vec3 normal;
@@ -16,7 +19,11 @@ out vec3 world_normal;
 out vec3 cube_direction;
 out vec2 uv;
 flat out vec4 rgba;
-flat out uvec3 ids;  // world, shape, material
+flat out uvec2 ids;  // world, shape
+// of the material; read here, once a vertex
+flat out vec4 shading;
+flat out ivec4 texture_of;
+flat out vec4 checker0, checker1;
 out gl_PerVertex {
   vec4 gl_Position;
   float gl_ClipDistance[1];
@@ -41,7 +48,12 @@ void main() {
   if (all_transparent && (shape.ids.w & kStatic) == 0u) rgba.a *= 0.5;
   if (int(world) == selected_world && int(shape.ids.x) == selected_frame && selected_frame > 0)
     rgba.rgb = mix(rgba.rgb, vec3(1.0, 0.85, 0.3), 0.5);
-  ids = uvec3(world, index, shape.ids.z);
+  ids = uvec2(world, index);
+  Material material = materials[shape.ids.z];
+  shading = material.shading;
+  texture_of = material.texture;
+  checker0 = material.checker[0];
+  checker1 = material.checker[1];
   gl_Position = clip_from_world * vec4(world_pos, 1.0);
   gl_ClipDistance[0] = dot(clip_plane.xyz, world_pos) + clip_plane.w;
 }
