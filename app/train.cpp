@@ -10,6 +10,7 @@
 #include "sim/core/shell.h"
 #include "sim/core/value.h"
 #include "train/commands.h"
+#include "viz/watch.h"
 
 namespace hotloop {
 namespace {
@@ -20,6 +21,7 @@ struct TrainArguments {
   std::string num_seeds;  // empty: not given
   TrainOptions options;
   LogFlags log;
+  bool watch = false;
 };
 
 bool is_config_file(const std::string& target) {
@@ -94,9 +96,11 @@ int train(Cli& cli, TrainArguments& arguments) {
   const TrainConfig config = options.resume.empty() ? layered_config(arguments, cli.settings, options.sources)
                                                     : resume_config(options.resume, cli.settings);
   validate(config, find_environment(config.task).spec.action);
-  if (is_population(options.resume) || options.num_seeds > 1 || !options.sweep.empty())
+  if (is_population(options.resume) || options.num_seeds > 1 || !options.sweep.empty()) {
+    if (arguments.watch) throw Error("--watch: looks at one training, not at a population");
     return population_command(config, options);
-  return train_command(config, options);
+  }
+  return arguments.watch ? watch_training(config, options, {}) : train_command(config, options);
 }
 
 }  // namespace
@@ -116,6 +120,7 @@ void add_train(Cli& cli) {
       ->add_option("--sweep", arguments->options.sweep,
                    "file of settings in which the policies of a population differ, see the README")
       ->type_name("FILE.toml");
+  command->add_flag("--watch", arguments->watch, "open a window on the training's worlds, curves and tensors");
   add_log_flags(*command, arguments->log);
   command->footer(settings_help);
   command->callback([&cli, arguments, target, resume] {

@@ -1,18 +1,19 @@
 # cmake --install: a tree that runs from anywhere, and a package that find_package(hotloop) finds.
 include(CMakePackageConfigHelpers)
-set(libraries hotloop_sim hotloop_data hotloop_train hotloop_generic hotloop_bench hotloop_app)
+set(libraries hotloop_sim hotloop_data hotloop_train hotloop_generic hotloop_viz hotloop_imgui glfw hotloop_no_test_engine
+    hotloop_bench hotloop_app)
 set(package_dir lib/cmake/hotloop)
 
 install(TARGETS hotloop RUNTIME DESTINATION bin)
 install(TARGETS hotloop_build ${libraries} EXPORT hotloopTargets ARCHIVE DESTINATION lib LIBRARY DESTINATION lib)
 install(EXPORT hotloopTargets NAMESPACE hotloop:: DESTINATION ${package_dir})
-install(DIRECTORY sim data train app DESTINATION include/hotloop FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY sim data train viz app DESTINATION include/hotloop FILES_MATCHING PATTERN "*.h")
 install(FILES "${HOTLOOP_MUJOCO_LIBRARY}" DESTINATION lib)
 install(DIRECTORY assets DESTINATION share/hotloop)
 
 # what our libraries link to, as far as this build uses it
 get_property(found GLOBAL PROPERTY PACKAGES_FOUND)
-foreach(package fmt nlohmann_json CLI11 spdlog tomlplusplus Protobuf ZLIB HDF5)
+foreach(package fmt nlohmann_json CLI11 spdlog tomlplusplus Protobuf ZLIB PNG HDF5)
   if(package STREQUAL "HDF5" AND package IN_LIST found)
     string(APPEND HOTLOOP_FIND_DEPENDENCIES "enable_language(C)\n") # find_package(HDF5) tries the C compiler
   endif()

@@ -30,7 +30,8 @@ find_python() {
 # The Debian packages that this machine lacks, one a line; tools found on PATH count as present.
 missing_packages() {
   local wanted=(libcli11-dev libtomlplusplus-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libhdf5-dev zlib1g-dev libprotobuf-dev
-    protobuf-compiler libgtest-dev libbenchmark-dev pkg-config)
+    protobuf-compiler libgtest-dev libbenchmark-dev pkg-config libepoxy-dev libglm-dev libegl-dev libx11-dev libxrandr-dev
+    libxinerama-dev libxcursor-dev libxi-dev libxext-dev libpng-dev)
   type -P g++ make >/dev/null || wanted+=(build-essential)
   type -P cmake >/dev/null || wanted+=(cmake)
   type -P ninja >/dev/null || wanted+=(ninja-build)
@@ -40,6 +41,7 @@ missing_packages() {
   if [[ $with_tests == 1 ]]; then
     type -P clang-format-14 >/dev/null || wanted+=(clang-format-14)
     type -P shellcheck >/dev/null || wanted+=(shellcheck)
+    wanted+=(xvfb x11-xkb-utils libgl1-mesa-dri libegl1) # the viewer's tests draw in software
   fi
   # Ubuntu 22.04: its g++ 11 is too old for the C++20 used here
   if grep -qs '^VERSION_ID="22.04"' /etc/os-release; then wanted+=(g++-12); fi
@@ -125,6 +127,28 @@ fetch() {
     explain_pip "$names" "$errors" "cmake/deps/$2"
   fi
   { mkdir -p "$folder/.fetched" && cp -rlf "$part/new/." "$folder/" && touch "${markers[@]}"; } 2>/dev/null || explain_write "$folder"
+  rm -rf "$part"
+}
+
+# The sources of the viewer's window and widgets: pip hands out a source package only through its build backend, which
+# is fetched beside it and builds nothing.
+fetch_imgui() {
+  local folder=$deps/imgui-bundle-1.93.0 lock=$root/cmake/deps/imgui.txt part=$deps/.part errors
+  if [[ -e $folder/.fetched ]]; then return; fi
+  say "fetching imgui-bundle 1.93.0 (sources) into $deps"
+  rm -rf "$part"
+  { mkdir -p "$part/tmp" "$part/new" && grep '^imgui-bundle==' "$lock" >"$part/sources.txt" &&
+    grep -v -e '^imgui-bundle==' -e '^#' "$lock" >"$part/backend.txt"; } 2>/dev/null || explain_write "$part"
+  local options=(-q --no-cache-dir --no-deps --no-input --disable-pip-version-check --require-hashes)
+  if ! errors=$({ TMPDIR=$part/tmp "$python" -m pip install "${options[@]}" --only-binary :all: --target "$part/backend" -r "$part/backend.txt" &&
+    TMPDIR=$part/tmp PYTHONPATH=$part/backend "$python" -m pip download "${options[@]}" --no-build-isolation --no-binary :all: \
+      -d "$part/sources" -r "$part/sources.txt"; } 2>&1 8>&-); then
+    rm -rf "$part"
+    explain_pip "imgui-bundle 1.93.0" "$errors" "cmake/deps/imgui.txt"
+  fi
+  { tar -xzf "$part"/sources/*.tar.gz -C "$part/new" --strip-components=1 --no-same-owner --wildcards '*/external/imgui/imgui/*' \
+    '*/external/implot/implot/*' '*/external/glfw/glfw/*' '*/external/imgui_test_engine/imgui_test_engine/*' &&
+    rm -rf "$folder" && touch "$part/new/.fetched" && mv "$part/new" "$folder"; } 2>/dev/null || explain_write "$folder"
   rm -rf "$part"
 }
 
@@ -222,13 +246,15 @@ set_up_libraries() {
   fi
   set_up_torch
   fetch "$deps/mujoco-4.0.0" mujoco.txt cp311 mujoco-core
+  fetch_imgui
   exec 8>&-
 }
 
 # --- configure and build ---------------------------------------------------------------------------------------------
 
 build_target() {
-  local options=("-DHOTLOOP_TORCH_ROOT=$torch_root" "-DHOTLOOP_MUJOCO_ROOT=$deps/mujoco-4.0.0/mujoco")
+  local options=("-DHOTLOOP_TORCH_ROOT=$torch_root" "-DHOTLOOP_MUJOCO_ROOT=$deps/mujoco-4.0.0/mujoco"
+    "-DHOTLOOP_IMGUI_ROOT=$deps/imgui-bundle-1.93.0")
   if [[ -n $toolkit ]]; then
     options+=("-DCMAKE_CUDA_COMPILER=$toolkit/bin/nvcc" "-DCUDAToolkit_ROOT=$toolkit")
     if [[ -n ${HOTLOOP_CUDA_ARCHITECTURES-} ]]; then options+=("-DCMAKE_CUDA_ARCHITECTURES=$HOTLOOP_CUDA_ARCHITECTURES"); fi

@@ -9,6 +9,7 @@
 #include "train/config.h"
 #include "train/foreign_policy.h"
 #include "train/log_options.h"
+#include "train/observer.h"
 #include "train/run_dir.h"
 #include "train/run_scores.h"
 
@@ -22,6 +23,7 @@ struct TrainOptions {
   LogOptions log;                         // of trajectories
   std::int64_t num_seeds = 1;             // of a population: seeds of each combination
   std::string sweep;                      // of a population: file of the settings that differ; empty: none
+  TrainObserver* observer = nullptr;      // who watches; lives as long
 };
 // Trains and returns the exit status. `config` is resolved and valid for its task.
 int train_command(const TrainConfig& config, const TrainOptions& options);

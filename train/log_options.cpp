@@ -11,7 +11,7 @@ namespace hotloop {
 namespace {
 
 constexpr const char* kDefaultKeys =
-    "observation,action,next/reward,next/terminated,next/truncated,sample_log_prob,state_value";
+    "observation,action,next/reward,next/terminated,next/truncated,sample_log_prob,state_value,state";
 
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> words;

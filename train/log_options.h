@@ -10,7 +10,7 @@ namespace hotloop {
 
 struct LogOptions {
   std::string path;        // of the log; empty: none
-  std::string keys;        // "a,b,c", with "all" for every leaf and "state"; empty: those that datasets need
+  std::string keys;        // "a,b,c", with "all" for every leaf and "state"; empty: what datasets and replays need
   std::string envs;        // "N" (the first), "a-b" or "a,b,c"; empty: all
   std::int64_t every = 1;  // iterations
   bool block = true;       // the training waits where the disk is slower; else iterations are left out

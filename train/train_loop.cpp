@@ -51,6 +51,7 @@ class TrainRun {
   void open_log(const TrainOptions& options);
   void check_log();
   void close_log();
+  void say(const std::string& line);
   bool stopping() const { return stop_status() != 0 || !log_failure_.empty(); }
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
@@ -62,6 +63,7 @@ class TrainRun {
   std::optional<MetricWriter> metrics_;
   std::unique_ptr<GpuMonitor> gpu_;
   std::unique_ptr<RolloutLog> log_;  // of trajectories
+  TrainObserver* observer_;
   bool log_blocks_ = false;
   std::string log_failure_;  // ends the training
   ProgressLine progress_;
@@ -74,6 +76,22 @@ class TrainRun {
   std::int64_t host_iterations_ = 0;
   bool quiet_, overflow_reported_ = false, non_finite_reported_ = false;
   Clock::time_point start_ = Clock::now();
+};
+
+// The observer's time, which ends before the trainer's does, however the training ends.
+class Watched {
+ public:
+  Watched(TrainObserver* observer, const TrainObserver::Run& run) : observer_(observer) {
+    if (observer_ != nullptr) observer_->started(run);
+  }
+  ~Watched() {
+    if (observer_ != nullptr) observer_->ended();
+  }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+
+ private:
+  TrainObserver* observer_;
 };
 
 RunDir open_folder(const TrainConfig& config, const TrainOptions& options) {
@@ -89,6 +107,7 @@ TrainRun::TrainRun(const TrainConfig& config, const TrainOptions& options, Devic
       trainer_(make_trainer(config, env_, device)),
       evaluator_(env_, config.env, trainer_->policy(), trainer_->exec(), config.eval_episodes,
                  static_cast<std::uint64_t>(config.seed), static_cast<int>(config.max_episode_steps), false),
+      observer_(options.observer),
       total_iterations_(num_iterations(config)),
       steps_per_iteration_(config.num_envs * config.num_steps),
       quiet_(options.quiet) {
@@ -115,15 +134,15 @@ TrainRun::TrainRun(const TrainConfig& config, const TrainOptions& options, Devic
   if (device.is_cuda()) gpu_ = std::make_unique<GpuMonitor>(cuda_device_info(device.index).pci_bus_id);
   if (!options.log.path.empty()) open_log(options);
   // what was left out is said in any case
-  if (initial && (!quiet_ || !initial->plan.misfits.empty())) progress_.message(initial->text());
+  if (initial && (!quiet_ || !initial->plan.misfits.empty())) say(initial->text());
   if (quiet_) return;
-  progress_.message(fmt::format("{} on {}: {}, {} parameters, {} road, {}, run folder {}", config.task, device.str(),
-                                trainer_->source(), trainer_->policy().num_parameters, road_name(trainer_->road()),
-                                config.precision, folder_.path().string()));
+  say(fmt::format("{} on {}: {}, {} parameters, {} road, {}, run folder {}", config.task, device.str(),
+                  trainer_->source(), trainer_->policy().num_parameters, road_name(trainer_->road()), config.precision,
+                  folder_.path().string()));
   const std::string reason = choose_road(config, device).reason;
-  if (!reason.empty()) progress_.message(reason);
-  if (!options.sources.empty()) progress_.message(fmt::format("configuration: {}", fmt::join(options.sources, ", ")));
-  if (log_) progress_.message(log_->opening());
+  if (!reason.empty()) say(reason);
+  if (!options.sources.empty()) say(fmt::format("configuration: {}", fmt::join(options.sources, ", ")));
+  if (log_) say(log_->opening());
 }
 
 void TrainRun::open_log(const TrainOptions& options) {
@@ -143,7 +162,7 @@ void TrainRun::check_log() {
     log_failure_ = failure;
     return;
   }
-  progress_.message(failure + "; the training goes on without its log");
+  say(failure + "; the training goes on without its log");
   log_.reset();
 }
 
@@ -153,27 +172,32 @@ void TrainRun::close_log() {
     log_->close();
   } catch (const Error& e) {
     if (log_blocks_ && log_failure_.empty()) log_failure_ = e.what();
-    if (!log_blocks_) progress_.message(e.what());
+    if (!log_blocks_) say(e.what());
   }
-  if (!quiet_) progress_.message(log_->summary());
+  if (!quiet_) say(log_->summary());
+}
+
+void TrainRun::say(const std::string& line) {
+  progress_.message(line);
+  if (observer_ != nullptr) observer_->message(line);
 }
 
 void TrainRun::deliver(const IterationMetrics& m) {
   folder_.keep();
   count_iteration(counters_, config_, m);
   if (m.skipped_updates > 0)
-    progress_.message(fmt::format("iteration {}: {} updates left out, their gradient was not finite", m.iteration,
-                                  m.skipped_updates));
+    say(fmt::format("iteration {}: {} updates left out, their gradient was not finite", m.iteration,
+                    m.skipped_updates));
   if (m.episodes.overflows > 0 && !overflow_reported_) {
     overflow_reported_ = true;
-    progress_.message(
+    say(
         fmt::format("iteration {}: {} steps had more contacts or constraint rows than a world has room "
                     "for, the rest exerted no force (reported once)",
                     m.iteration, m.episodes.overflows));
   }
   if (m.episodes.nonfinite > 0 && !non_finite_reported_) {
     non_finite_reported_ = true;
-    progress_.message(
+    say(
         fmt::format("iteration {}: {} worlds turned non-finite and were reset (reported once, counted in "
                     "charts/non_finite_worlds)",
                     m.iteration, m.episodes.nonfinite));
@@ -214,6 +238,7 @@ void TrainRun::write_row(const IterationMetrics& m) {
     }
   }
   metrics_->write(row);
+  if (observer_ != nullptr) observer_->row(row);
 }
 
 void TrainRun::evaluate() {
@@ -221,7 +246,9 @@ void TrainRun::evaluate() {
   evaluator_.net().load(trainer_->exec(), trainer_->parameters(), trainer_->normalizer_state());
   const EvaluationResult result = evaluator_.run();
   evaluated_ = counters_.iteration;
-  metrics_->write(evaluation_row(counters_, result));
+  const MetricRow row = evaluation_row(counters_, result);
+  metrics_->write(row);
+  if (observer_ != nullptr) observer_->row(row);
   const bool best = is_best(counters_, result);
   if (best) {
     const Snapshot snapshot = trainer_->save();
@@ -231,13 +258,12 @@ void TrainRun::evaluate() {
   const std::string left_out =
       result.non_finite > 0 ? fmt::format(", {} more turned non-finite", result.non_finite) : std::string();
   if (result.episodes == result.non_finite)
-    progress_.message(fmt::format("{} steps: none of {} evaluation episodes stayed finite",
-                                  count_text(static_cast<double>(counters_.global_step)), result.episodes));
+    say(fmt::format("{} steps: none of {} evaluation episodes stayed finite",
+                    count_text(static_cast<double>(counters_.global_step)), result.episodes));
   else if (!quiet_ || !left_out.empty())
-    progress_.message(fmt::format("{} steps: {} evaluation episodes, return {:.2f} +- {:.2f}, length {:.1f}{}{}",
-                                  count_text(static_cast<double>(counters_.global_step)),
-                                  result.episodes - result.non_finite, result.return_mean, result.return_std,
-                                  result.length_mean, left_out, best ? ", best so far" : ""));
+    say(fmt::format("{} steps: {} evaluation episodes, return {:.2f} +- {:.2f}, length {:.1f}{}{}",
+                    count_text(static_cast<double>(counters_.global_step)), result.episodes - result.non_finite,
+                    result.return_mean, result.return_std, result.length_mean, left_out, best ? ", best so far" : ""));
 }
 
 void TrainRun::checkpoint() {
@@ -259,6 +285,7 @@ void TrainRun::settle() {
 }
 
 int TrainRun::run() {
+  const Watched watched(observer_, {config_, *trainer_, folder_.path().string(), total_iterations_});
   evaluated_ = counters_.iteration;  // a checkpoint was written after the evaluation of its iteration
   while (counters_.iteration < total_iterations_ && !stopping()) {
     const std::int64_t left = until_boundary(config_, trainer_->enqueued(), total_iterations_);
@@ -268,6 +295,7 @@ int TrainRun::run() {
     if (log_) log_->begin(trainer_->enqueued());
     trainer_->enqueue(now);
     if (log_) log_->end();
+    if (observer_ != nullptr) observer_->queued();
     host_seconds_ += thread_seconds() - before;
     host_iterations_ += now;
     while (auto metrics = trainer_->poll()) deliver(*metrics);
@@ -287,11 +315,10 @@ int TrainRun::run() {
   // one that came after the last iteration has stopped nothing
   const bool stopped = stop_status() != 0 && counters_.iteration < total_iterations_;
   if (stopped && !quiet_)
-    progress_.message(
-        fmt::format("stopped and saved; go on with: {} train --resume {}", program_name(), shell_quoted(folder)));
+    say(fmt::format("stopped and saved; go on with: {} train --resume {}", program_name(), shell_quoted(folder)));
   else if (!quiet_)
-    progress_.message(fmt::format("done in {}; play it with: {} play {}", duration_text(elapsed()), program_name(),
-                                  shell_quoted(folder)));
+    say(fmt::format("done in {}; play it with: {} play {}", duration_text(elapsed()), program_name(),
+                    shell_quoted(folder)));
   return stopped ? stop_status() : 0;
 }
 

@@ -4,13 +4,18 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "sim/core/book.h"
+#include "sim/core/contact_record.h"
 #include "sim/core/device.h"
 #include "sim/core/env.h"
 #include "sim/core/episode_stats.h"
+#include "sim/core/frame.h"
 
 namespace hotloop {
+
+class LoadedModel;  // sim/mujoco/load.h
 
 struct BatchConfig {
   std::int64_t num_envs = 1;
@@ -20,6 +25,17 @@ struct BatchConfig {
   bool random_episode_start = false;  // first episodes start at a random time (their statistics are left out)
   bool evaluation = false;            // draws from the evaluation streams
   EnvOptions options = {};            // of the environment; those left out keep their defaults
+  // Of tasks on models; each takes time and memory.
+  bool external_forces = false;  // worlds take xfrc_applied()
+  bool contact_tap = false;      // contacts() has something to say
+};
+
+// Positions and velocities of the worlds of a task on a model, on the batch's device: those of world w begin at
+// qpos + w * stride and qvel + w * stride.
+struct ModelState {
+  float *qpos = nullptr, *qvel = nullptr;
+  std::int64_t stride = 0;
+  int nq = 0, nv = 0;  // 0: no model
 };
 
 // What steps read and write where no rollout's arena keeps it.
@@ -48,6 +64,26 @@ class Batch {
   // One step of every world, ordered on exec; no allocation, no synchronisation, capturable.
   virtual void step(const Exec& exec, const StepIo& io) = 0;
 
+  // Frames of a world's picture (the environment's VisualModel has as many); 0: it has no picture.
+  virtual int num_frames() const { return 0; }
+  // Where the frames of worlds [first, first + count) are now: out [count][frames] on the batch's device, ordered on
+  // exec. Only reads the worlds.
+  virtual void write_frames(const Exec& /*exec*/, std::int64_t /*first*/, std::int64_t /*count*/,
+                            Frame* /*out*/) const {}
+
+  // ---- tasks on models
+  // The model; null where there is none.
+  virtual const LoadedModel* model() const { return nullptr; }
+  // Free to write between steps.
+  virtual ModelState model_state() const { return {}; }
+  // Forces and torques on the bodies, [num_envs][bodies][6] on the batch's device: MuJoCo's xfrc_applied, in the
+  // world's axes at the body's centre of mass. They act in every step until they are changed. Null without
+  // external_forces.
+  virtual float* xfrc_applied() const { return nullptr; }
+  // The contacts of a world in its latest step, with the forces that this step used; waits for exec. Empty without
+  // contact_tap, and for a world that has just started anew.
+  virtual std::vector<ContactRecord> contacts(const Exec& /*exec*/, std::int64_t /*world*/) const { return {}; }
+
   // Sums the episodes that ended since the last call into *out, and the terms of their rewards into *terms (null: not
   // wanted), both on the batch's device, and clears them.
   void collect(const Exec& exec, EpisodeStats* out, RewardTermSums* terms = nullptr);
@@ -58,6 +94,8 @@ class Batch {
   const std::int32_t* first_length() const { return book_.first_length; }
   // Of that episode, the sums of the reward's terms: [num_envs][terms], null where the task names none.
   const float* first_terms() const { return terms_.first; }
+  // The same sums of the episode under way.
+  const float* episode_terms() const { return terms_.episode; }
 
   // For kernels that step the worlds themselves: the books, and the environments' states as the batch stores them.
   BookView book_view() const;

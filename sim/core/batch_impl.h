@@ -118,6 +118,44 @@ struct ThreadStepOp {
   SIM_HD void operator()(std::int64_t w) const { ops.step(w, io); }
 };
 
+// The states of groups of lanes lie together, [world][word].
+template <class E>
+SIM_HD typename E::State load_state(const BatchView<E>& view, std::int64_t w) {
+  if constexpr (LaneEnv<E>) {
+    typename E::State s;
+    memcpy(&s, view.words + w * (sizeof s / 4), sizeof s);
+    return s;
+  } else {
+    return ThreadOps<E>{view}.load(w);
+  }
+}
+
+// ---- pictures of either kind ----------------------------------------------------------------------------------------
+
+template <class E>
+struct FramesOp {
+  BatchView<E> view;
+  std::int64_t first;
+  Frame* out;
+  SIM_HD void operator()(std::int64_t i) const {
+    Frame* frames = out + i * E::kFrames;
+    for (int k = 0; k < E::kFrames; ++k) frames[k] = Frame{};
+    E::frames(view.params, load_state(view, first + i), frames);
+  }
+};
+
+template <class E>
+constexpr int frame_count() {
+  if constexpr (HasFrames<E>) return E::kFrames;
+  return 0;
+}
+template <class E>
+void write_env_frames(const Exec& exec, const BatchView<E>& view, std::int64_t first, std::int64_t count, Frame* out) {
+  if constexpr (HasFrames<E>) parallel_for(exec, count, FramesOp<E>{view, first, out});
+}
+
+// ---- one thread a world, continued ---------------------------------------------------------------------------------
+
 template <ThreadEnv E>
 class ThreadBatch final : public Batch {
  public:
@@ -133,6 +171,10 @@ class ThreadBatch final : public Batch {
       return;
     }
     for_ranges(exec, num_envs(), 256, [&](std::int64_t begin, std::int64_t end) { step_range(io, begin, end); });
+  }
+  int num_frames() const override { return frame_count<E>(); }
+  void write_frames(const Exec& exec, std::int64_t first, std::int64_t count, Frame* out) const override {
+    write_env_frames(exec, ops_.view, first, count, out);
   }
 
  private:
@@ -269,6 +311,10 @@ class LaneBatch final : public Batch {
   }
   void step(const Exec& exec, const StepIo& io) override {
     parallel_groups<E::kLanes>(exec, num_envs(), LaneOp<E>{view_, io, false});
+  }
+  int num_frames() const override { return frame_count<E>(); }
+  void write_frames(const Exec& exec, std::int64_t first, std::int64_t count, Frame* out) const override {
+    write_env_frames(exec, view_, first, count, out);
   }
 
  private:

@@ -21,6 +21,7 @@
 #include <vector>
 #endif
 
+#include "sim/core/frame.h"
 #include "sim/core/hd.h"
 #include "sim/core/math.h"
 #include "sim/core/rng.h"
@@ -134,5 +135,11 @@ template <class E>
 concept HasActionMask = requires(const typename E::Params& p, const typename E::State& s, std::uint8_t* mask) {
   E::action_mask(p, s, mask);
 };
+
+// Optional: a picture. visual() lists the shapes once (host only; `shapes` is a VisualBuilder), frames() says where the
+// frames of one world are: out holds kFrames, all at the origin; out[0] is the world itself and stays there.
+template <class E>
+concept HasFrames = E::kFrames >
+0 && requires(const typename E::Params& p, const typename E::State& s, Frame* out) { E::frames(p, s, out); };
 
 }  // namespace hotloop

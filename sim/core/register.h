@@ -2,8 +2,16 @@
 #pragma once
 #include "sim/core/batch_impl.h"
 #include "sim/core/registry.h"
+#include "sim/core/visual_builder.h"
 
 namespace hotloop {
+
+template <class E>
+VisualModel env_visual(const EnvOptions&) {
+  VisualBuilder shapes(E::spec().name);
+  E::visual(typename E::Params{}, shapes);
+  return shapes.finish(E::kFrames);
+}
 
 template <class E>
 EnvEntry make_entry() {
@@ -11,6 +19,7 @@ EnvEntry make_entry() {
   EnvEntry entry{E::spec(), &make_batch<E>};
   entry.spec.has_action_mask = HasActionMask<E>;
   entry.per_lane = LaneEnv<E>;
+  if constexpr (HasFrames<E>) entry.visual = &env_visual<E>;
   return entry;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/core/batch.h"
+#include "sim/core/visual.h"
 
 namespace hotloop {
 
@@ -28,6 +29,7 @@ struct EnvEntry {
   EnvSpec (*spec_with)(const EnvOptions&) = nullptr;         // null: no options
   EnvOptions (*resolve)(const EnvOptions& given) = nullptr;  // null: no options
   RobotInfo (*robot)(const EnvOptions&) = nullptr;           // null: no model
+  VisualModel (*visual)(const EnvOptions&) = nullptr;        // null: no picture
   bool per_lane = false;                                     // a group of lanes steps a world
   int built_in = -1;  // place in BuiltInEnvs (sim/envs/env_list.h), whose sources the program carries; -1: not there
 };

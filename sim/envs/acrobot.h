@@ -3,6 +3,7 @@
 // Gymnasium's acrobot.py.
 #pragma once
 #include "sim/core/env.h"
+#include "sim/envs/planar.h"
 
 namespace hotloop {
 
@@ -10,7 +11,7 @@ template <class R>
 struct Acrobot {
   using Real = R;
   using Action = int;
-  static constexpr int kObsDim = 6, kActionDim = 1;
+  static constexpr int kObsDim = 6, kActionDim = 1, kFrames = 3;
 
   // Shared by all worlds of a batch. SI units. Both links have the same mass, inertia and centre of mass.
   struct Params {
@@ -99,6 +100,28 @@ struct Acrobot {
     sin_cos(s.theta_2, obs[3], obs[2]);
     obs[4] = s.theta_1_dot;
     obs[5] = s.theta_2_dot;
+  }
+
+  // The second link lies in front of the first; the line is the goal of its tip.
+  template <class Shapes>
+  static void visual(const Params& p, Shapes& shapes) {
+    const float length = static_cast<float>(p.length), goal = static_cast<float>(p.goal_height);
+    shapes.cylinder(0, {-2.2f, 0, goal}, {2.2f, 0, goal}, 0.015f, {0.1f, 0.1f, 0.1f});
+    const char* const names[] = {"upper link", "lower link"};
+    for (const char* name : names) {
+      const int link = shapes.frame(name);
+      const float y = link == 1 ? 0.0f : -0.2f;
+      shapes.capsule(link, {0, y, 0}, {0, y, -length}, 0.09f, {0.0f, 0.7f, 0.7f});
+      shapes.cylinder(link, {0, y - 0.11f, 0}, {0, y + 0.11f, 0}, 0.1f, {0.8f, 0.8f, 0.0f});
+    }
+    shapes.look_at({0, 0, 0}, 2.2f, 6.5f, -8);
+  }
+  SIM_HD static void frames(const Params& p, const State& s, Frame* out) {
+    const float theta = static_cast<float>(s.theta_1), length = static_cast<float>(p.length);
+    float sine, cosine;
+    sin_cos(theta, sine, cosine);
+    out[1] = planar_frame(0.0f, 0.0f, -theta);
+    out[2] = planar_frame(length * sine, -length * cosine, -theta - static_cast<float>(s.theta_2));
   }
 };
 

@@ -2,6 +2,7 @@
 // Physics: Barto, Sutton & Anderson (1983), explicit Euler, as in Gymnasium's cartpole.py.
 #pragma once
 #include "sim/core/env.h"
+#include "sim/envs/planar.h"
 
 namespace hotloop {
 
@@ -9,7 +10,7 @@ template <class R>
 struct CartPole {
   using Real = R;
   using Action = int;
-  static constexpr int kObsDim = 4, kActionDim = 1;
+  static constexpr int kObsDim = 4, kActionDim = 1, kFrames = 3;
 
   // Shared by all worlds of a batch. SI units.
   struct Params {
@@ -76,6 +77,22 @@ struct CartPole {
     obs[1] = s.x_dot;
     obs[2] = s.theta;
     obs[3] = s.theta_dot;
+  }
+
+  // As Gymnasium draws it: the pole turns about a pivot a quarter of the cart above its middle.
+  template <class Shapes>
+  static void visual(const Params& p, Shapes& shapes) {
+    const float limit = static_cast<float>(p.x_limit), length = static_cast<float>(2 * p.half_length);
+    shapes.cylinder(0, {-limit, 0, 0}, {limit, 0, 0}, 0.01f, {0.3f, 0.3f, 0.3f});
+    const int cart = shapes.frame("cart"), pole = shapes.frame("pole");
+    shapes.box(cart, {0, 0, 0}, {0.2f, 0.1f, 0.12f}, {0.15f, 0.15f, 0.17f});
+    shapes.capsule(pole, {0, 0, 0}, {0, 0, length}, 0.04f, {0.79f, 0.6f, 0.4f});
+    shapes.cylinder(pole, {0, -0.105f, 0}, {0, 0.105f, 0}, 0.04f, {0.5f, 0.52f, 0.8f});
+    shapes.look_at({0, 0, 0.4f}, limit, 4.4f, -8);
+  }
+  SIM_HD static void frames(const Params&, const State& s, Frame* out) {
+    out[1] = planar_frame(static_cast<float>(s.x), 0.0f, 0.0f);
+    out[2] = planar_frame(static_cast<float>(s.x), 0.06f, static_cast<float>(s.theta));
   }
 };
 

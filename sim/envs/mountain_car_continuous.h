@@ -2,6 +2,7 @@
 // Physics: Moore (1990), as in Gymnasium's continuous_mountain_car.py, whose goal and engine differ from the discrete.
 #pragma once
 #include "sim/core/env.h"
+#include "sim/envs/planar.h"
 
 namespace hotloop {
 
@@ -9,7 +10,7 @@ template <class R>
 struct MountainCarContinuous {
   using Real = R;
   using Action = R;
-  static constexpr int kObsDim = 2, kActionDim = 1;
+  static constexpr int kObsDim = 2, kActionDim = 1, kFrames = 2;
 
   // Shared by all worlds of a batch. The task has no units: the valley is sin(3 x), a step is one unit of time.
   struct Params {
@@ -61,6 +62,15 @@ struct MountainCarContinuous {
   SIM_HD static void observe(const Params&, const State& s, Real* obs) {
     obs[0] = s.position;
     obs[1] = s.velocity;
+  }
+
+  template <class Shapes>
+  static void visual(const Params& p, Shapes& shapes) {
+    mountain_car_visual(static_cast<float>(p.min_position), static_cast<float>(p.max_position),
+                        static_cast<float>(p.goal_position), shapes);
+  }
+  SIM_HD static void frames(const Params&, const State& s, Frame* out) {
+    out[1] = car_frame(static_cast<float>(s.position));
   }
 };
 

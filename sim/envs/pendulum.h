@@ -2,6 +2,7 @@
 // Physics: a rod about its end, semi-implicit Euler, as in Gymnasium's pendulum.py.
 #pragma once
 #include "sim/core/env.h"
+#include "sim/envs/planar.h"
 
 namespace hotloop {
 
@@ -9,7 +10,7 @@ template <class R>
 struct Pendulum {
   using Real = R;
   using Action = R;
-  static constexpr int kObsDim = 3, kActionDim = 1;
+  static constexpr int kObsDim = 3, kActionDim = 1, kFrames = 2;
 
   // Shared by all worlds of a batch. SI units.
   struct Params {
@@ -57,6 +58,17 @@ struct Pendulum {
   SIM_HD static void observe(const Params&, const State& s, Real* obs) {
     sin_cos(s.theta, obs[1], obs[0]);
     obs[2] = s.theta_dot;
+  }
+
+  template <class Shapes>
+  static void visual(const Params& p, Shapes& shapes) {
+    const int rod = shapes.frame("rod");
+    shapes.capsule(rod, {0, 0, 0}, {0, 0, static_cast<float>(p.length)}, 0.1f, {0.8f, 0.3f, 0.3f});
+    shapes.cylinder(rod, {0, -0.11f, 0}, {0, 0.11f, 0}, 0.05f, {0.1f, 0.1f, 0.1f});
+    shapes.look_at({0, 0, 0}, 1.1f, 3.4f, -8);
+  }
+  SIM_HD static void frames(const Params&, const State& s, Frame* out) {
+    out[1] = planar_frame(0.0f, 0.0f, -static_cast<float>(s.theta));
   }
 };
 

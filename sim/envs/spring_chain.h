@@ -13,6 +13,7 @@ struct SpringChain {
   using Action = int;
   static constexpr int kLanes = 8, kMasses = 8;
   static constexpr int kObsDim = 2 * kMasses, kActionDim = 2, kNumChoices = 5;
+  static constexpr int kFrames = 1 + kMasses;
 
   struct Params {
     Real stiffness = Real(20);  // [N/m]
@@ -87,6 +88,26 @@ struct SpringChain {
     mask[3] = 1;
     mask[4] = s.q[kMasses - 1] < Real(0.3);
   }
+
+  // Each mass as a bead on a wire of its own: how far it is up is how far it is out.
+  template <class Shapes>
+  static void visual(const Params& p, Shapes& shapes) {
+    const float limit = static_cast<float>(p.limit);
+    for (int i = 0; i < kMasses; ++i) {
+      const int mass = shapes.frame("mass");
+      const float x = bead(i);
+      shapes.cylinder(0, {x, 0, -limit}, {x, 0, limit}, 0.03f, {0.4f, 0.4f, 0.4f});
+      shapes.sphere(mass, {0, 0, 0}, 0.25f, {0.2f, 0.4f, 0.75f});
+    }
+    shapes.look_at({0, 0, 0}, 4, 10, -8);
+  }
+  SIM_HD static void frames(const Params&, const State& s, Frame* out) {
+    for (int i = 0; i < kMasses; ++i) {
+      out[1 + i].pos[0] = bead(i);
+      out[1 + i].pos[2] = static_cast<float>(s.q[i]);
+    }
+  }
+  SIM_HD static float bead(int i) { return static_cast<float>(i) - 0.5f * (kMasses - 1); }
 };
 
 static_assert(LaneEnv<SpringChain<float>>);

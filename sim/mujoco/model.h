@@ -212,6 +212,7 @@ struct Model : ModelSizes, ModelOptions<R> {
 #define HOTLOOP_DECLARE(name, rows, columns) Field<Real> name;
   HOTLOOP_MODEL_FIELDS(HOTLOOP_DECLARE)
 #undef HOTLOOP_DECLARE
+  Field<Real> xfrc_applied = {};  // [nbody][6] force and torque from outside; stride 0: there are none
 };
 
 }  // namespace hotloop

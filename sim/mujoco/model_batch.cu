@@ -6,6 +6,7 @@
 #include "sim/core/error.h"
 #include "sim/core/launch.h"
 #include "sim/core/rng.h"
+#include "sim/mujoco/frames.h"
 #include "sim/mujoco/model_kernel.h"
 #include "sim/mujoco/specialize.h"
 
@@ -54,13 +55,15 @@ ModelSizes kernel_sizes(ModelSizes sizes, bool specialised) {
 }  // namespace
 
 ModelBatch::ModelBatch(std::shared_ptr<const LoadedModel> model, std::int64_t num_worlds, Device device,
-                       bool specialised, const std::vector<std::string>& per_world)
+                       bool specialised, const std::vector<std::string>& per_world, bool contact_tap)
     : model_(std::move(model)),
       num_worlds_(at_least_one(num_worlds)),
       device_(device),
       memory_(model_->data(), device),
       fields_(model_->data(), memory_.view(), num_worlds, device, per_world),
-      layout_(make_layout(kernel_sizes(model_->data(), specialised && device.is_cuda()), 0)) {
+      layout_(make_layout(kernel_sizes(model_->data(), specialised && device.is_cuda()),
+                          contact_tap ? kKeepContact | kKeepTap : 0)) {
+  if (contact_tap) contacts_ = ContactMemory(device, num_worlds, data().max_contacts);
   check_room(data(), device, working_bytes());
   state_ = Buffer<float>(device, static_cast<std::size_t>(num_worlds) * state_bytes() / sizeof(float));
   if (specialised && device.is_cuda()) {
@@ -102,7 +105,7 @@ void ModelBatch::random_controls(const Exec& exec, std::uint64_t step) {
 
 void ModelBatch::step(const Exec& exec, int steps) {
   const ModelStepArgs args{fields_.view(), layout_, qpos(),           qvel(), qacc_warmstart(),
-                           qacc(),         ctrl(),  counters_.data(), steps};
+                           qacc(),         ctrl(),  counters_.data(), steps,  contacts_.tap()};
   if (kernel_ != nullptr) return kernel_->launch(exec, num_worlds_, shape_, args);
   switch (data().bound) {
     case 16:
@@ -112,6 +115,10 @@ void ModelBatch::step(const Exec& exec, int steps) {
     default:
       return launch_model_step<kMaxDofs>(exec, num_worlds_, args);
   }
+}
+
+void ModelBatch::write_frames(const Exec& exec, std::int64_t first, std::int64_t count, Frame* out) const {
+  write_model_frames(exec, fields_.view(), qpos(), data().nq, first, count, out);
 }
 
 PhysicsStats ModelBatch::stats(const Exec& exec) {

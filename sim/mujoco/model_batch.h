@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "sim/core/frame.h"
 #include "sim/core/special_kernel.h"
+#include "sim/mujoco/contact_memory.h"
 #include "sim/mujoco/load.h"
 #include "sim/mujoco/world.h"
 #include "sim/mujoco/world_fields.h"
@@ -23,9 +25,9 @@ struct PhysicsStats {
 class ModelBatch {
  public:
   // specialised: on a GPU, a kernel compiled for the model at run time instead of the generic one. per_world: fields in
-  // which worlds may differ (world_fields.h).
+  // which worlds may differ, and kExternalForces (world_fields.h). contact_tap: contacts() has something to say.
   ModelBatch(std::shared_ptr<const LoadedModel> model, std::int64_t num_worlds, Device device, bool specialised = true,
-             const std::vector<std::string>& per_world = {});
+             const std::vector<std::string>& per_world = {}, bool contact_tap = false);
 
   const LoadedModel& model() const { return *model_; }
   std::int64_t num_worlds() const { return num_worlds_; }
@@ -42,6 +44,8 @@ class ModelBatch {
   float* qacc_warmstart() const { return qvel() + num_worlds_ * data().nv; }
   float* ctrl() const { return qacc_warmstart() + num_worlds_ * data().nv; }
   float* qacc() const { return ctrl() + num_worlds_ * data().nu; }
+  // [num_worlds][nbody][6] where worlds take forces from outside, else null.
+  float* xfrc_applied() const { return fields_.xfrc_applied(); }
 
   // Every world to keyframe 0, or to qpos0 at rest where the model has none.
   void reset(const Exec& exec);
@@ -51,6 +55,13 @@ class ModelBatch {
   void random_controls(const Exec& exec, std::uint64_t step);
   // `steps` steps of every world in one launch; capturable.
   void step(const Exec& exec, int steps);
+  // Frames, one a body, of worlds [first, first + count) where their qpos says: out [count][nbody] on device().
+  int num_frames() const { return data().nbody; }
+  void write_frames(const Exec& exec, std::int64_t first, std::int64_t count, Frame* out) const;
+  // The contacts of a world in its latest step; waits for exec.
+  std::vector<ContactRecord> contacts(const Exec& exec, std::int64_t world) const {
+    return contacts_.read(exec, world);
+  }
   const SpecialKernel* special_kernel() const { return kernel_.get(); }
   // What happened since the last reset; waits for exec.
   PhysicsStats stats(const Exec& exec);
@@ -65,6 +76,7 @@ class ModelBatch {
   WorldLayout layout_;
   std::shared_ptr<const SpecialKernel> kernel_;  // null: the generic one
   KernelShape shape_{};
+  ContactMemory contacts_;
   Buffer<float> state_;
   Buffer<std::int32_t> counters_;  // [num_worlds][5]: contacts, rows, iterations, evaluations, status
 };

@@ -34,6 +34,7 @@ struct ModelData : ModelSizes, ModelOptions<double> {
   std::vector<double> geom_friction;  // [ngeom] sliding; with pair_frictionmix, what pair_friction is made of
   std::vector<std::string> body_names, jnt_names, geom_names, site_names, actuator_names;  // empty: unnamed
   std::vector<std::vector<double>> key_qpos, key_qvel;                                     // keyframes
+  std::vector<std::string> key_names;
 };
 
 // Sets what follows from the sizes and pairs: nquat, row, and the capacities for contacts, blocks and rows

@@ -1,6 +1,7 @@
 // What the kernel of ModelBatch::step does: the same for the CPU, the generic kernel and the specialised one.
 #pragma once
 #include "sim/mujoco/step.h"
+#include "sim/mujoco/tap.h"
 
 namespace hotloop {
 
@@ -14,6 +15,7 @@ struct ModelStepArgs {
   const float* ctrl;
   int* counters;  // [worlds][kModelCounters]
   int steps;
+  ContactTap tap = {};
 
   template <int N, class G, class M, class Layout>
   SIM_HD void run(const G& g, long long world, void* memory, const M& m, const Layout& at) const;
@@ -43,13 +45,15 @@ SIM_HD void step_world(const G& g, const M& m, const Layout& at, const ModelStep
 #pragma unroll 1
   for (int k = 0; k < evaluations; ++k) {
     g.meet();
-    forward<N>(g, m, w, false);
+    const bool last = k == evaluations - 1;
+    forward<N>(g, m, w, last && tapped(at, a.tap));
     contacts += w.counts()[kContacts];
     iterations += w.counts()[kIterations];
     rows += w.counts()[kScalars];
-    if (k == evaluations - 1) g.for_each(m.nv, [&](int i) { row(a.qacc, m.nv)[i] = w.qacc()[i]; });
+    if (last) g.for_each(m.nv, [&](int i) { row(a.qacc, m.nv)[i] = w.qacc()[i]; });
     integrate<N>(g, m, w, k % stages);
   }
+  if (tapped(at, a.tap)) write_tap(g, m, w, a.tap, world);
   g.for_each(m.nq, [&](int i) { qpos[i] = w.qpos()[i]; });
   g.for_each(m.nv, [&](int i) {
     qvel[i] = w.qvel()[i];

@@ -58,9 +58,11 @@ struct PackModel : ModelSizes, ModelOptions<Pack<T>> {
 #define HOTLOOP_DECLARE(name, rows, columns) SpreadRows<T> name;
   HOTLOOP_MODEL_FIELDS(HOTLOOP_DECLARE)
 #undef HOTLOOP_DECLARE
+  SpreadRows<T> xfrc_applied;
 
   explicit PackModel(const Model<T>& m) : ModelSizes(m), bodies(m.bodies), dofs(m.dofs) {
     convert_options(m, *this);
+    xfrc_applied = {m.xfrc_applied.data, m.xfrc_applied.stride};
 #define HOTLOOP_SPREAD(name, rows, columns) name = m.name;
     HOTLOOP_MODEL_INTS(HOTLOOP_SPREAD)
 #undef HOTLOOP_SPREAD

@@ -241,6 +241,7 @@ void read_arrays(const mjModel* m, ModelData& data) {
   data.geom_names = names(m, mjOBJ_GEOM, m->ngeom);
   data.site_names = names(m, mjOBJ_SITE, m->nsite);
   data.actuator_names = names(m, mjOBJ_ACTUATOR, m->nu);
+  data.key_names = names(m, mjOBJ_KEY, m->nkey);
   for (mjtSize k = 0; k < m->nkey; ++k) {
     data.key_qpos.emplace_back(m->key_qpos + k * m->nq, m->key_qpos + (k + 1) * m->nq);
     data.key_qvel.emplace_back(m->key_qvel + k * m->nv, m->key_qvel + (k + 1) * m->nv);

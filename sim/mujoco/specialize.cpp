@@ -114,7 +114,7 @@ std::string layout_source(const WorldLayout& at) {
   HOTLOOP_WORLD_REALS(HOTLOOP_OFFSET)
   HOTLOOP_WORLD_INTS(HOTLOOP_OFFSET)
 #undef HOTLOOP_OFFSET
-  return s + constant("int", "reals", at.reals) + "};\n";
+  return s + constant("int", "reals", at.reals) + constant("int", "keep", at.keep) + "};\n";
 }
 
 constexpr char kKernelText[] = R"({includes}{model}
@@ -163,6 +163,8 @@ std::string special_source(const ModelData& d, const WorldLayout& layout, const 
 #define HOTLOOP_ARRAY(name, rows, columns) field(#name, d.name, model.name.stride);
   HOTLOOP_MODEL_FIELDS(HOTLOOP_ARRAY)
 #undef HOTLOOP_ARRAY
+  members += "  Field<float> xfrc_applied{nullptr, " + text(model.xfrc_applied.stride) + "};\n";
+  if (model.xfrc_applied.stride != 0) worlds += "    xfrc_applied.data = worlds.xfrc_applied.data;\n";
   members += "  explicit SpecialModel(const Model<float>&" +
              (worlds.empty() ? std::string(") {}\n") : " worlds) {\n" + worlds + "  }\n");
   return "namespace hotloop {\n" + arrays + "struct SpecialModel {\n  using Real = float;\n" + sizes(d) + members +

@@ -51,7 +51,17 @@ SIM_HD void subtree_sum(const M& m, Real* data, int stride) {
   for (int b = m.nbody - 1; b > 0; --b) data[m.body_parentid[b] * stride] += data[b * stride];
 }
 
-// Forces that would be needed for zero joint acceleration (cfrc) and composite inertias (crb), then qfrc_bias.
+// What xfrc_applied does to body b, about the centre of mass of its tree.
+template <class M, class W>
+SIM_HD Vec6<typename M::Real> applied_force(const M& m, const W& w, int b) {
+  const auto applied = m.xfrc_applied.of(w.index) + 6 * b;
+  const auto force = load3(applied);
+  const auto arm = load3(w.xipos() + 3 * b) - load3(w.root_com() + 3 * m.body_rootid[b]);
+  return {load3(applied + 3) + cross(arm, force), force};
+}
+
+// Forces that would be needed for zero joint acceleration (cfrc) and composite inertias (crb), then qfrc_bias. Forces
+// from outside lessen what is needed: qfrc_bias is MuJoCo's less theirs.
 template <class G, class M, class W>
 SIM_HD void bias_forces(const G& g, const M& m, const W& w) {
   using Real = typename M::Real;
@@ -62,7 +72,9 @@ SIM_HD void bias_forces(const G& g, const M& m, const W& w) {
     const Vec6<Real> v = velocity_after(w, dof);
     Vec6<Real> a = dof < 0 ? zero6<Real>() : load6(w.dof_acc() + 6 * dof);
     a.lin = a.lin - gravity;
-    store6(w.cfrc() + 6 * b, inertia * a + cross_force(v, inertia * v));
+    Vec6<Real> force = inertia * a + cross_force(v, inertia * v);
+    if (m.xfrc_applied.stride != 0) force = force + Real(-1) * applied_force(m, w, b);
+    store6(w.cfrc() + 6 * b, force);
     store10(w.crb() + 10 * b, inertia);
   });
   g.for_each(16, [&](int k) {

@@ -28,6 +28,7 @@ enum Keep : unsigned {
   kKeepContact = 32,    // contacts and their forces (cfrc_ext)
   kKeepGeoms = 64,      // geom_xpos, geom_xquat
   kKeepPosition = 128,  // xpos of bodies
+  kKeepTap = 256,       // nothing by itself: there is a tap (tap.h), which needs kKeepContact
   kKeepAll = ~0u,
 };
 
@@ -109,6 +110,7 @@ struct WorldLayout {
   HOTLOOP_WORLD_INTS(HOTLOOP_DECLARE)
 #undef HOTLOOP_DECLARE
   int reals = 0;  // of the whole
+  int keep = 0;   // Keep bits that it was made with
 };
 
 // The layout for a model of these sizes; keep: Keep bits (world_layout.cpp).

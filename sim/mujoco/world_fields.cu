@@ -100,6 +100,11 @@ WorldFields::WorldFields(const ModelData& data, const Model<float>& shared, std:
                          const std::vector<std::string>& names)
     : data_(data), view_(shared), num_worlds_(num_worlds), device_(device) {
   for (const std::string& name : names) {
+    if (name == kExternalForces) {
+      external_ = Buffer<float>(device, 6 * static_cast<std::size_t>(num_worlds * data.nbody));
+      view_.xfrc_applied = {external_.data(), 6 * data.nbody};
+      continue;
+    }
     derives_ = derives_ || find_field(name).decides_consts;
     add_rows(step_name(name));
   }
@@ -108,7 +113,7 @@ WorldFields::WorldFields(const ModelData& data, const Model<float>& shared, std:
 }
 
 std::size_t WorldFields::world_bytes() const {
-  std::size_t sum = 0;
+  std::size_t sum = external_.bytes() / static_cast<std::size_t>(num_worlds_);
   for (const auto& [name, buffer] : rows_) sum += buffer.bytes() / static_cast<std::size_t>(num_worlds_);
   return sum;
 }

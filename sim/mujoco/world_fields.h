@@ -35,6 +35,9 @@ struct FieldDraw {
   std::uint32_t stream;
 };
 
+// Beside the fields, a name that gives every world forces from outside: Model::xfrc_applied.
+inline constexpr const char* kExternalForces = "xfrc_applied";
+
 class WorldFields {
  public:
   // names: the fields that differ; every world begins with the model's rows. shared: the model on `device`, whose
@@ -46,6 +49,11 @@ class WorldFields {
   const Model<float>& view() const { return view_; }
   // Bytes of all rows of a world.
   std::size_t world_bytes() const;
+
+  // Every world's forces from outside, [num_worlds][nbody][6]; null where kExternalForces was not among the names.
+  float* xfrc_applied() const { return external_.data(); }
+  // Options that kernels made for the model do not take for constants.
+  ModelOptions<float>& options() { return view_; }
 
   // Sets rows of `count` worlds: values is [count][row], worlds [count] (null: worlds 0 to count - 1). Both lie on
   // `where`: this device (ordered on exec, capturable, unchecked), or the host (checked, and waits for exec).
@@ -79,6 +87,7 @@ class WorldFields {
   std::int64_t num_worlds_;
   Device device_;
   bool derives_ = false;
+  Buffer<float> external_;
   std::map<std::string, Buffer<float>> rows_;  // by the step's name: pair_friction for geom_friction
 };
 

@@ -43,6 +43,7 @@ int place(const std::vector<Array>& arrays) {
 
 WorldLayout make_layout(const ModelSizes& s, unsigned keep) {
   WorldLayout at;
+  at.keep = static_cast<int>(keep);
   std::vector<Array> arrays;
   const auto add = [&](int& offset, int elements, int from, int to, unsigned bits) {
     if (elements > 0) arrays.push_back({&offset, (elements + 3) / 4 * 4, from, (bits & keep) != 0 ? kFinish : to});

@@ -9,6 +9,7 @@ struct Ant {
   using Real = R;
   static constexpr const char *kName = "Ant-v5", *kModel = "ant.xml", *kType = "Ant", *kSource = "sim/tasks/ant.h";
   static constexpr int kNq = 15, kNv = 14, kNu = 8, kNbody = 14;
+  static constexpr TaskCamera kCamera = {.track = 1, .distance = 4};
   static constexpr int kMaxEpisodeSteps = 1000;
   static constexpr double kRewardThreshold = 6000, kActionBound = 1;
   static constexpr unsigned kKeep = kKeepPosition | kKeepContact;

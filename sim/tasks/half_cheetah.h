@@ -9,6 +9,7 @@ struct HalfCheetah : Runner<R, HalfCheetah<R>> {
   static constexpr const char *kName = "HalfCheetah-v5", *kModel = "half_cheetah.xml", *kType = "HalfCheetah",
                               *kSource = "sim/tasks/half_cheetah.h";
   static constexpr int kNq = 9, kNv = 9, kNu = 6, kNbody = 8;
+  static constexpr TaskCamera kCamera = {.track = 1, .distance = 4};
   static constexpr double kRewardThreshold = 4800;
   static constexpr int kUnseen = 1, kVelocityBound = 0;
   static constexpr bool kNormalStart = true;

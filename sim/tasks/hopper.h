@@ -9,6 +9,7 @@ struct Hopper : Runner<R, Hopper<R>> {
   static constexpr const char *kName = "Hopper-v5", *kModel = "hopper.xml", *kType = "Hopper",
                               *kSource = "sim/tasks/hopper.h";
   static constexpr int kNq = 6, kNv = 6, kNu = 3, kNbody = 5;
+  static constexpr TaskCamera kCamera = {.track = 1, .distance = 3};
   static constexpr double kRewardThreshold = 3800;
   static constexpr int kUnseen = 1, kVelocityBound = 10;
   static constexpr bool kNormalStart = false;

@@ -9,6 +9,7 @@ template <class R>
 struct Humanoid : HumanoidBody<R> {
   static constexpr const char *kName = "Humanoid-v5", *kModel = "humanoid.xml", *kType = "Humanoid",
                               *kSource = "sim/tasks/humanoid.h";
+  static constexpr TaskCamera kCamera = {.track = 1, .distance = 4};
   enum Term { kSurvive, kForward, kCtrl, kContact, kTerms };
   static constexpr const char* kTermNames[] = {"reward_survive", "reward_forward", "reward_ctrl", "reward_contact"};
 

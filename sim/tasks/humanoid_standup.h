@@ -8,6 +8,7 @@ template <class R>
 struct HumanoidStandup : HumanoidBody<R> {
   static constexpr const char *kName = "HumanoidStandup-v5", *kModel = "humanoid_standup.xml",
                               *kType = "HumanoidStandup", *kSource = "sim/tasks/humanoid_standup.h";
+  static constexpr TaskCamera kCamera = {.track = 1, .distance = 4};
   enum Term { kLinup, kQuadctrl, kImpact, kTerms };
   static constexpr const char* kTermNames[] = {"reward_linup", "reward_quadctrl", "reward_impact"};
 

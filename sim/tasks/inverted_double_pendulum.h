@@ -10,6 +10,7 @@ struct InvertedDoublePendulum {
   using Real = R;
   static constexpr const char *kName = "InvertedDoublePendulum-v5", *kModel = "inverted_double_pendulum.xml",
                               *kType = "InvertedDoublePendulum", *kSource = "sim/tasks/inverted_double_pendulum.h";
+  static constexpr TaskCamera kCamera = {.distance = 4.1225, .elevation = -10};
   static constexpr int kNq = 3, kNv = 3, kNu = 1, kNbody = 4;
   static constexpr int kMaxEpisodeSteps = 1000;
   static constexpr double kRewardThreshold = 9100, kActionBound = 1;

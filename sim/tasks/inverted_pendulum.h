@@ -9,6 +9,7 @@ struct InvertedPendulum {
   using Real = R;
   static constexpr const char *kName = "InvertedPendulum-v5", *kModel = "inverted_pendulum.xml",
                               *kType = "InvertedPendulum", *kSource = "sim/tasks/inverted_pendulum.h";
+  static constexpr TaskCamera kCamera = {.distance = 2.04, .elevation = -10};
   static constexpr int kNq = 2, kNv = 2, kNu = 1, kNbody = 3;
   static constexpr int kMaxEpisodeSteps = 1000;
   static constexpr double kRewardThreshold = 950, kActionBound = 3;

@@ -9,6 +9,7 @@ struct Pusher {
   using Real = R;
   static constexpr const char *kName = "Pusher-v5", *kModel = "pusher.xml", *kType = "Pusher",
                               *kSource = "sim/tasks/pusher.h";
+  static constexpr TaskCamera kCamera = {.distance = 4, .elevation = -40};
   static constexpr int kNq = 11, kNv = 11, kNu = 7, kNbody = 13;
   static constexpr int kMaxEpisodeSteps = 100;
   static constexpr double kRewardThreshold = 0, kActionBound = 2;

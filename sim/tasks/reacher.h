@@ -9,6 +9,7 @@ struct Reacher {
   using Real = R;
   static constexpr const char *kName = "Reacher-v5", *kModel = "reacher.xml", *kType = "Reacher",
                               *kSource = "sim/tasks/reacher.h";
+  static constexpr TaskCamera kCamera = {.distance = 0.8, .elevation = -89};
   static constexpr int kNq = 4, kNv = 4, kNu = 2, kNbody = 5;
   static constexpr int kMaxEpisodeSteps = 50;
   static constexpr double kRewardThreshold = -3.75, kActionBound = 1;

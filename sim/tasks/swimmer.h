@@ -8,6 +8,7 @@ template <class R>
 struct Swimmer : Runner<R, Swimmer<R>> {
   static constexpr const char *kName = "Swimmer-v5", *kModel = "swimmer.xml", *kType = "Swimmer",
                               *kSource = "sim/tasks/swimmer.h";
+  static constexpr TaskCamera kCamera = {.track = 1, .distance = 4, .elevation = -45};
   static constexpr int kNq = 5, kNv = 5, kNu = 2, kNbody = 4;
   static constexpr double kRewardThreshold = 360;
   static constexpr int kUnseen = 2, kVelocityBound = 0;

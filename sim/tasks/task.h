@@ -15,6 +15,7 @@
 // - begin(...): after the evaluation of a reset state, fills the memory.
 // - result(...): after a step, reward, terms, termination; every lane returns the same.
 // - observe(...): calls put(i, value) once for each component of the observation.
+// - kCamera: optional, where viewers look from at first.
 // - visit_options(...): the one list of options: names, members, what they take (host only).
 //
 // Gymnasium observes and rewards what MuJoCo's data holds after mj_step: qpos and qvel are new, everything else is of
@@ -22,6 +23,7 @@
 #pragma once
 #include "sim/core/rng.h"
 #include "sim/mujoco/spatial.h"
+#include "sim/mujoco/tap.h"
 #include "sim/mujoco/velocity.h"
 #include "sim/mujoco/world.h"
 #ifndef __CUDACC_RTC__
@@ -59,6 +61,13 @@ inline constexpr double kNoThreshold = __builtin_nan("");
 #else
 inline constexpr double kNoThreshold = 0;  // nobody asks there, and the compiler has no NaN constant
 #endif
+
+// From in front of the model (along y) and somewhat above.
+struct TaskCamera {
+  int track = 0;           // the body that it follows; 0: none, it looks at the model's centre
+  double distance = 0;     // [m]; 0: as far as the model is large
+  double elevation = -20;  // [deg]
+};
 
 // A body of the model, given by number or by name.
 struct BodyIndex {
@@ -154,27 +163,22 @@ SIM_HD Vec3<typename M::Real> mass_centre(const G& g, const M& m, const W& w) {
   return (Real(1) / total) * moment;
 }
 
-// MuJoCo's cfrc_ext of body b (mj_rnePostConstraint): the contact forces on it, about the centre of mass of its tree.
+// MuJoCo's cfrc_ext of body b (mj_rnePostConstraint): the contact forces on it and those from outside, about the centre
+// of mass of its tree.
 template <class M, class W>
 SIM_HD Vec6<typename M::Real> external_force(const M& m, const W& w, int b) {
   using Real = typename M::Real;
   Vec6<Real> sum = zero6<Real>();
   if (b == 0) return sum;
   const Vec3<Real> centre = load3(w.root_com() + 3 * m.body_rootid[b]);
-  const int first = w.counts()[kContactBlocks];
+  if (m.xfrc_applied.stride != 0) sum = applied_force(m, w, b);
   for (int c = 0; c < w.counts()[kContacts]; ++c) {
     const int pair = w.con_pair()[c];
     const int sign =
         (m.geom_bodyid[m.pair_geom2[pair]] == b ? 1 : 0) - (m.geom_bodyid[m.pair_geom1[pair]] == b ? 1 : 0);
     if (sign == 0) continue;
-    const Real* f = w.block_force() + 3 * (first + c);
-    const Real* contact = w.contact() + kContactStride * c;
-    const Vec3<Real> normal = load3(contact + 4), tangent = load3(contact + 8);
-    Vec3<Real> force = f[0] * normal;
-    if (m.pair_condim[pair] > 1)  // the tangents' rows are scaled by their friction
-      force = force + (contact[7] * f[1]) * tangent + (contact[11] * f[2]) * cross(normal, tangent);
-    force = Real(sign) * force;
-    sum = sum + Vec6<Real>{cross(load3(contact) - centre, force), force};
+    const Vec3<Real> force = Real(sign) * contact_force(m, w, c);
+    sum = sum + Vec6<Real>{cross(load3(w.contact() + kContactStride * c) - centre, force), force};
   }
   return sum;
 }

@@ -6,7 +6,9 @@
 #include "sim/core/registry.h"
 #include "sim/core/special_kernel.h"
 #include "sim/core/thread_pool.h"
+#include "sim/mujoco/contact_memory.h"
 #include "sim/mujoco/cpu_step.h"
+#include "sim/mujoco/frames.h"
 #include "sim/mujoco/specialize.h"
 #include "sim/tasks/task_host.h"
 #include "sim/tasks/task_op.h"
@@ -22,9 +24,9 @@ class TaskBatch final : public Batch {
         model_(load_task_model(task_sizes<T>())),
         memory_(model_->data(), config.device),
         ranges_(read_randomize(config.options, model_->data())),
-        fields_(model_->data(), memory_.view(), config.num_envs, config.device, with_ranges(per_world)),
+        fields_(model_->data(), memory_.view(), config.num_envs, config.device, with_ranges(config, per_world)),
         op_{fields_.view(),
-            make_layout(model_->data(), T::kKeep),
+            make_layout(model_->data(), keep_bits(config)),
             read_options<T>(config.options, &model_->data()),
             book_view(),
             terms_,
@@ -32,9 +34,11 @@ class TaskBatch final : public Batch {
             reinterpret_cast<float*>(words_),
             static_cast<int>(spec_.obs_dim()),
             false} {
+    if (config.contact_tap) contacts_ = ContactMemory(config.device, config.num_envs, model_->data().max_contacts);
+    op_.tap = contacts_.tap();
     if (!ranges_.empty()) randomize(fields_, ranges_, config.device, config.seed, stream(RngStream::model));
     if (!config.device.is_cuda()) {
-      packs_ = std::make_unique<PackStepper>(op_.model, op_.layout, T::kKeep, kTaskFlagBytes);
+      packs_ = std::make_unique<PackStepper>(op_.model, op_.layout, keep_bits(config), kTaskFlagBytes);
       return;
     }
     check_room(model_->data(), config.device, world_memory());
@@ -49,12 +53,30 @@ class TaskBatch final : public Batch {
     launch(exec, io, true);
   }
   void step(const Exec& exec, const StepIo& io) override { launch(exec, io, false); }
+  int num_frames() const override { return model_->data().nbody; }
+  void write_frames(const Exec& exec, std::int64_t first, std::int64_t count, Frame* out) const override {
+    write_model_frames(exec, op_.model, op_.states, TaskOp<T>::kWords, first, count, out);
+  }
+  const LoadedModel* model() const override { return model_.get(); }
+  ModelState model_state() const override {
+    return {op_.states, op_.states + T::kNq, TaskOp<T>::kWords, T::kNq, T::kNv};
+  }
+  float* xfrc_applied() const override { return fields_.xfrc_applied(); }
+  std::vector<ContactRecord> contacts(const Exec& exec, std::int64_t world) const override {
+    return contacts_.read(exec, world);
+  }
   WorldFields& fields() { return fields_; }
 
  private:
   static_assert(T::kTerms <= kMaxRewardTerms);
   static constexpr int kBound = dof_bound(T::kNv), kLanes = lanes_for(kBound);
 
+  static unsigned keep_bits(const BatchConfig& config) {
+    unsigned keep = T::kKeep;
+    if (config.contact_tap) keep |= kKeepContact | kKeepTap;
+    if (config.external_forces && (T::kKeep & kKeepContact) != 0) keep |= kKeepCom;  // cfrc_ext tells of both
+    return keep;
+  }
   std::size_t world_memory() const { return world_bytes<float>(op_.layout) + kTaskFlagBytes; }
 
   SpecialKernelSource kernel_source() const {
@@ -65,7 +87,8 @@ class TaskBatch final : public Batch {
             T::kName};
   }
 
-  std::vector<std::string> with_ranges(std::vector<std::string> names) const {
+  std::vector<std::string> with_ranges(const BatchConfig& config, std::vector<std::string> names) const {
+    if (config.external_forces) names.emplace_back(kExternalForces);
     for (const FieldRange& r : ranges_) names.emplace_back(r.field->name);
     return names;
   }
@@ -96,7 +119,8 @@ class TaskBatch final : public Batch {
       op.load(g, w, world + k);
       w.counts()[kStatus] = 0;
     }
-    packs_->template step<kBound>(memory, static_cast<int>(world), op.options.frame_skip, T::kForces);
+    packs_->template step<kBound>(memory, static_cast<int>(world), op.options.frame_skip,
+                                  T::kForces || tapped(op.layout, op.tap));
     for (int k = 0; k < kPackWorlds; ++k)
       op.template run<kBound, true>(g, world + k, packs_->world_memory(memory, k), op.model, op.layout);
   }
@@ -105,6 +129,7 @@ class TaskBatch final : public Batch {
   ModelMemory<float> memory_;
   std::vector<FieldRange> ranges_;
   WorldFields fields_;
+  ContactMemory contacts_;
   TaskOp<T> op_;
   std::shared_ptr<const SpecialKernel> kernel_;  // on a GPU
   KernelShape shape_{};
@@ -127,7 +152,8 @@ EnvEntry make_task_entry() {
           .options = task_option_infos<Exact>(),
           .spec_with = &task_spec<Exact>,
           .resolve = &resolve_task_options<Exact>,
-          .robot = &task_robot<Exact>};
+          .robot = &task_robot<Exact>,
+          .visual = &task_visual<Exact>};
 }
 
 // For a program outside this tree: adds its task.

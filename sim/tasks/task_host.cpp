@@ -10,6 +10,7 @@
 
 #include "sim/core/assets.h"
 #include "sim/core/error.h"
+#include "sim/mujoco/visual.h"
 
 namespace hotloop {
 namespace {
@@ -96,6 +97,14 @@ RobotInfo robot_info(const ModelData& model, int frame_skip) {
     robot.actuator_gear.push_back(model.actuator_gear[6 * u]);
   }
   return robot;
+}
+
+VisualModel make_task_visual(const TaskSizes& task, const TaskCamera& camera) {
+  VisualModel visual = model_visual(*load_task_model(task));
+  visual.track = camera.track;
+  visual.elevation = static_cast<float>(camera.elevation);
+  if (camera.distance > 0) visual.distance = static_cast<float>(camera.distance) / visual.extent;
+  return visual;
 }
 
 EnvSpec make_task_spec(const TaskSizes& task, int obs_dim, int max_episode_steps, double reward_threshold,

@@ -159,6 +159,16 @@ RobotInfo task_robot(const EnvOptions& given) {
   return robot_info(model, read_options<T>(given, &model).frame_skip);
 }
 
+// The picture of a task's model, seen first from its camera.
+VisualModel make_task_visual(const TaskSizes& task, const TaskCamera& camera);
+
+template <class T>
+VisualModel task_visual(const EnvOptions&) {
+  TaskCamera camera;
+  if constexpr (requires { T::kCamera; }) camera = T::kCamera;
+  return make_task_visual(task_sizes<T>(), camera);
+}
+
 // Observations are unbounded.
 EnvSpec make_task_spec(const TaskSizes& task, int obs_dim, int max_episode_steps, double reward_threshold,
                        std::vector<std::string> reward_terms);

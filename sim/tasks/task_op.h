@@ -29,6 +29,7 @@ struct TaskOp {
   float* states;
   int obs_dim;
   bool first;  // reset of the whole batch instead of a step
+  ContactTap tap = {};
 
   // m, at: `model` and `layout`, or the same specialised to constants. N: bound on the dofs. Stepped: the physics of
   // the step are done, in this working set (PackStepper).
@@ -50,7 +51,7 @@ struct TaskOp {
 #pragma unroll 1
     for (int k = Stepped ? last : 0;; ++k) {
       if (!fresh) g.meet();  // every world takes these steps, only some start anew
-      if (!stepped) forward<N>(g, m, w, T::kForces && (fresh || k == last));
+      if (!stepped) forward<N>(g, m, w, (T::kForces || tapped(at, tap)) && (fresh || k == last));
       bool finite = true;
       TaskResult<float> result = {0.0f, false};
       if (fresh) {
@@ -74,6 +75,7 @@ struct TaskOp {
       start(g, m, w, world);
       fresh = true;
     }
+    if (tapped(at, tap)) write_tap(g, m, w, tap, world);
     store(g, w, world, memory);
   }
 

@@ -9,6 +9,7 @@ struct Walker2d : Runner<R, Walker2d<R>> {
   static constexpr const char *kName = "Walker2d-v5", *kModel = "walker2d.xml", *kType = "Walker2d",
                               *kSource = "sim/tasks/walker2d.h";
   static constexpr int kNq = 9, kNv = 9, kNu = 6, kNbody = 8;
+  static constexpr TaskCamera kCamera = {.track = 1, .distance = 4};
   static constexpr double kRewardThreshold = kNoThreshold;
   static constexpr int kUnseen = 1, kVelocityBound = 10;
   static constexpr bool kNormalStart = false;

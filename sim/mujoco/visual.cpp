@@ -1,0 +1,218 @@
+#include "sim/mujoco/visual.h"
+
+#include <algorithm>
+
+#include "sim/mujoco/read_model.h"
+#include "sim/mujoco/visual_mesh.h"
+
+namespace hotloop {
+namespace {
+
+template <std::size_t N, class From>
+std::array<float, N> numbers(const From* from) {
+  std::array<float, N> out;
+  for (std::size_t k = 0; k < N; ++k) out[k] = static_cast<float>(from[k]);
+  return out;
+}
+
+std::string name_of(const mjModel* m, mjtObj type, int id) {
+  const char* name = mj_id2name(m, type, id);
+  return name ? name : "";
+}
+
+void add_frames(const mjModel* m, VisualModel& out) {
+  for (int b = 0; b < m->nbody; ++b)
+    out.frames.push_back({.name = name_of(m, mjOBJ_BODY, b),
+                          .parent = m->body_parentid[b],
+                          .mass = static_cast<float>(m->body_mass[b]),
+                          .com = numbers<3>(m->body_ipos + 3 * b),
+                          .inertia_quat = numbers<4>(m->body_iquat + 4 * b),
+                          .inertia = numbers<3>(m->body_inertia + 3 * b)});
+}
+
+void add_joints(const mjModel* m, VisualModel& out) {
+  for (int j = 0; j < m->njnt; ++j)
+    out.joints.push_back({.kind = static_cast<VisualJoint::Kind>(m->jnt_type[j]),
+                          .name = name_of(m, mjOBJ_JOINT, j),
+                          .frame = m->jnt_bodyid[j],
+                          .qpos = m->jnt_qposadr[j],
+                          .pos = numbers<3>(m->jnt_pos + 3 * j),
+                          .axis = numbers<3>(m->jnt_axis + 3 * j),
+                          .limited = m->jnt_limited[j] != 0,
+                          .range = numbers<2>(m->jnt_range + 2 * j)});
+}
+
+ShapeKind shape_kind(int type) {
+  switch (type) {
+    case mjGEOM_PLANE:
+      return ShapeKind::plane;
+    case mjGEOM_SPHERE:
+      return ShapeKind::sphere;
+    case mjGEOM_CAPSULE:
+      return ShapeKind::capsule;
+    case mjGEOM_ELLIPSOID:
+      return ShapeKind::ellipsoid;
+    case mjGEOM_CYLINDER:
+      return ShapeKind::cylinder;
+    case mjGEOM_BOX:
+      return ShapeKind::box;
+    default:
+      return ShapeKind::mesh;  // meshes, height fields, signed distance fields
+  }
+}
+
+// mjModel's columns for a geom or a site.
+struct ShapeColumns {
+  const int *type, *body, *data, *material, *group;
+  const mjtNum *pos, *quat, *size;
+  const float* rgba;
+};
+
+VisualShape read_shape(const mjModel* m, const ShapeColumns& of, int i) {
+  VisualShape shape;
+  shape.kind = shape_kind(of.type[i]);
+  shape.frame = of.body[i];
+  shape.pos = numbers<3>(of.pos + 3 * i);
+  shape.quat = numbers<4>(of.quat + 4 * i);
+  shape.size = shape.kind == ShapeKind::mesh ? Float3{1, 1, 1} : numbers<3>(of.size + 3 * i);
+  shape.material = of.material[i];
+  shape.group = std::clamp(of.group[i], 0, 5);
+  shape.rgba = numbers<4>(of.rgba + 4 * i);
+  // a colour other than the default one goes before the material's
+  if (shape.material >= 0 && shape.rgba == Float4{0.5f, 0.5f, 0.5f, 1})
+    shape.rgba = numbers<4>(m->mat_rgba + 4 * shape.material);
+  if (shape.kind == ShapeKind::mesh)  // height fields follow the meshes
+    shape.mesh = of.data[i] + (of.type[i] == mjGEOM_HFIELD ? static_cast<int>(m->nmesh) : 0);
+  return shape;
+}
+
+void add_shapes(const mjModel* m, VisualModel& out) {
+  const ShapeColumns geoms{m->geom_type, m->geom_bodyid, m->geom_dataid, m->geom_matid, m->geom_group,
+                           m->geom_pos,  m->geom_quat,   m->geom_size,   m->geom_rgba};
+  for (int i = 0; i < m->ngeom; ++i) {
+    VisualShape& shape = out.shapes.emplace_back(read_shape(m, geoms, i));
+    shape.collides = m->geom_contype[i] != 0 || m->geom_conaffinity[i] != 0;
+    shape.name = name_of(m, mjOBJ_GEOM, i);
+  }
+  const ShapeColumns sites{m->site_type, m->site_bodyid, m->site_dataid, m->site_matid, m->site_group,
+                           m->site_pos,  m->site_quat,   m->site_size,   m->site_rgba};
+  for (int i = 0; i < m->nsite; ++i) {
+    VisualShape& shape = out.shapes.emplace_back(read_shape(m, sites, i));
+    shape.collides = false;
+    shape.is_site = true;
+    shape.name = name_of(m, mjOBJ_SITE, i);
+  }
+}
+
+// As three channels; a cube of one image gets it on all six faces.
+VisualTexture read_texture(const mjModel* m, int t) {
+  VisualTexture out;
+  out.kind = static_cast<VisualTexture::Kind>(m->tex_type[t]);
+  out.width = m->tex_width[t];
+  out.height = m->tex_height[t];
+  const int channels = m->tex_nchannel[t];
+  const mjtByte* pixel = m->tex_data + m->tex_adr[t];
+  for (long long i = 0; i < 1ll * out.width * out.height; ++i, pixel += channels)
+    for (int k = 0; k < 3; ++k) out.rgb.push_back(pixel[channels < 3 ? 0 : k]);
+  if (out.kind != VisualTexture::Kind::flat && out.height == out.width) {
+    const std::vector<std::uint8_t> face = out.rgb;
+    for (int k = 1; k < 6; ++k) out.rgb.insert(out.rgb.end(), face.begin(), face.end());
+    out.height *= 6;
+  }
+  return out;
+}
+
+void add_materials(const mjModel* m, VisualModel& out) {
+  for (int t = 0; t < m->ntex; ++t) {
+    out.textures.push_back(read_texture(m, t));
+    if (out.textures.back().kind == VisualTexture::Kind::skybox && out.skybox < 0) out.skybox = t;
+  }
+  for (int i = 0; i < m->nmat; ++i) {
+    const int* textures = m->mat_texid + i * mjNTEXROLE;
+    out.materials.push_back(
+        {.texture = textures[mjTEXROLE_RGB] >= 0 ? textures[mjTEXROLE_RGB] : textures[mjTEXROLE_RGBA],
+         .texuniform = m->mat_texuniform[i] != 0,
+         .texrepeat = numbers<2>(m->mat_texrepeat + 2 * i),
+         .emission = m->mat_emission[i],
+         .specular = m->mat_specular[i],
+         .shininess = m->mat_shininess[i],
+         .reflectance = m->mat_reflectance[i],
+         .rgba = numbers<4>(m->mat_rgba + 4 * i),
+         .name = name_of(m, mjOBJ_MATERIAL, i)});
+  }
+}
+
+void add_lights(const mjModel* m, VisualModel& out) {
+  for (int i = 0; i < m->nlight; ++i) {
+    const bool fixed = m->light_mode[i] == mjCAMLIGHT_FIXED;
+    const bool spot = m->light_type[i] == mjLIGHT_SPOT;
+    out.lights.push_back({.frame = m->light_bodyid[i],
+                          .pos = numbers<3>((fixed ? m->light_pos : m->light_pos0) + 3 * i),
+                          .dir = numbers<3>((fixed ? m->light_dir : m->light_dir0) + 3 * i),
+                          .tracks = !fixed,
+                          .directional = m->light_type[i] == mjLIGHT_DIRECTIONAL,
+                          .castshadow = m->light_castshadow[i] != 0,
+                          .active = m->light_active[i] != 0,
+                          .cutoff = spot ? m->light_cutoff[i] : 180.0f,
+                          .exponent = spot ? m->light_exponent[i] : 0.0f,
+                          .attenuation = numbers<3>(m->light_attenuation + 3 * i),
+                          .ambient = numbers<3>(m->light_ambient + 3 * i),
+                          .diffuse = numbers<3>(m->light_diffuse + 3 * i),
+                          .specular = numbers<3>(m->light_specular + 3 * i)});
+  }
+}
+
+void add_cameras(const mjModel* m, VisualModel& out) {
+  for (int i = 0; i < m->ncam; ++i) {
+    VisualCamera camera{.name = name_of(m, mjOBJ_CAMERA, i),
+                        .mode = static_cast<VisualCamera::Mode>(m->cam_mode[i]),
+                        .frame = m->cam_bodyid[i],
+                        .target = m->cam_targetbodyid[i],
+                        .pos = numbers<3>(m->cam_pos + 3 * i),
+                        .quat = numbers<4>(m->cam_quat + 4 * i),
+                        .fovy = static_cast<float>(m->cam_fovy[i])};
+    if (camera.mode == VisualCamera::Mode::track || camera.mode == VisualCamera::Mode::trackcom) {
+      const bool com = camera.mode == VisualCamera::Mode::trackcom;
+      mjtNum quat[4];
+      mju_mat2Quat(quat, m->cam_mat0 + 9 * i);
+      camera.pos = numbers<3>((com ? m->cam_poscom0 : m->cam_pos0) + 3 * i);
+      camera.quat = numbers<4>(quat);
+    }
+    out.cameras.push_back(std::move(camera));
+  }
+}
+
+void read_view(const mjModel* m, VisualModel& out) {
+  const mjVisual& vis = m->vis;
+  out.headlight = vis.headlight.active != 0;
+  out.headlight_ambient = numbers<3>(vis.headlight.ambient);
+  out.headlight_diffuse = numbers<3>(vis.headlight.diffuse);
+  out.headlight_specular = numbers<3>(vis.headlight.specular);
+  out.center = numbers<3>(m->stat.center);
+  out.extent = std::max(1e-3f, static_cast<float>(m->stat.extent));
+  out.znear = vis.map.znear;
+  out.zfar = vis.map.zfar;
+  out.azimuth = vis.global.azimuth;
+  out.elevation = vis.global.elevation;
+  out.distance = 1.5f;
+  if (vis.global.orthographic == 0) out.fovy = vis.global.fovy;
+}
+
+}  // namespace
+
+VisualModel model_visual(const LoadedModel& model) {
+  const mjModel* m = model.mujoco();
+  VisualModel out;
+  add_frames(m, out);
+  add_joints(m, out);
+  add_shapes(m, out);
+  for (int i = 0; i < m->nmesh; ++i) out.meshes.push_back(read_mesh(m, i));
+  for (int i = 0; i < m->nhfield; ++i) out.meshes.push_back(read_height_field(m, i));
+  add_materials(m, out);
+  add_lights(m, out);
+  add_cameras(m, out);
+  read_view(m, out);
+  return out;
+}
+
+}  // namespace hotloop

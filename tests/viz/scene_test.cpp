@@ -1,0 +1,245 @@
+#include "viz/scene/scene.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tests/error_text.h"
+#include "tests/viz/stage.h"
+#include "viz/gl/objects.h"
+
+namespace hotloop {
+namespace {
+
+using SceneTest = GlTest;
+
+Shot shot_of(const StillSource& source, std::int64_t worlds = 1) {
+  Shot shot;
+  shot.camera = start_camera(source.visual());
+  shot.camera.azimuth = 120;
+  shot.grid.count = worlds;
+  if (worlds > 1) shot.camera.distance = 12;
+  return shot;
+}
+
+// Sum of the colours at a pixel.
+int brightness(const Picture& picture, int x, int y) {
+  const std::uint8_t* p = &picture.rgb[static_cast<std::size_t>(y * picture.width + x) * 3];
+  return p[0] + p[1] + p[2];
+}
+
+TEST_F(SceneTest, CullingChangesNothing) {
+  StillSource source = spider(49);
+  Shot shot = shot_of(source, 49);
+  shot.camera.distance = 3;  // most worlds are out of view
+  const Picture culled = shoot(source, shot);
+  keep("grid_near", culled);
+  shot.quality.cull = false;
+  EXPECT_EQ(mean_difference(culled, shoot(source, shot)), 0);
+}
+
+TEST_F(SceneTest, LevelOfDetailCannotBeSeen) {
+  StillSource source = spider(64);
+  for (const float distance : {4.0f, 20.0f, 60.0f}) {
+    Shot shot = shot_of(source, 64);
+    shot.camera.distance = distance;
+    const Picture by_size = shoot(source, shot);
+    keep("lod_" + std::to_string(static_cast<int>(distance)), by_size);
+    const std::vector<std::uint8_t> outline = silhouette(source, shot);
+    shot.quality.fixed_level = 4;
+    EXPECT_LT(mean_difference(by_size, shoot(source, shot)), 0.5) << distance;
+    const std::vector<std::uint8_t> finest = silhouette(source, shot);
+    const auto area = [](const std::vector<std::uint8_t>& mask) { return std::count(mask.begin(), mask.end(), 1); };
+    EXPECT_NEAR(static_cast<double>(area(outline)) / static_cast<double>(area(finest)), 1, 0.03) << distance;
+    shot.quality.fixed_level = 0;  // the test can fail: the coarsest level is seen from near
+    if (distance < 5) {
+      EXPECT_GT(mean_difference(by_size, shoot(source, shot)), 0.5);
+    }
+  }
+}
+
+TEST_F(SceneTest, ShapesInAnyOrderGiveTheSamePicture) {
+  StillSource source = spider(9);
+  source.model().shapes[1].rgba[3] = 0.5f;
+  source.model().shapes[2].rgba[3] = 0.4f;
+  Shot shot = shot_of(source, 9);
+  const Picture one = shoot(source, shot);
+  std::reverse(source.model().shapes.begin(), source.model().shapes.end());
+  EXPECT_EQ(mean_difference(one, shoot(source, shot)), 0);
+}
+
+TEST_F(SceneTest, TheSamePictureTwice) {
+  StillSource source = spider(9);
+  const Shot shot = shot_of(source, 9);
+  EXPECT_EQ(mean_difference(shoot(source, shot), shoot(source, shot)), 0);
+}
+
+TEST_F(SceneTest, PosesThatAreNotNumbersAreNotDrawn) {
+  StillSource source = spider(4);
+  const Shot shot = shot_of(source, 4);
+  source.frames()[3].pos[0] = std::numeric_limits<float>::quiet_NaN();
+  const Picture broken = shoot(source, shot);
+  source.frames()[3].pos[0] = 1e6f;
+  EXPECT_LT(mean_difference(broken, shoot(source, shot)), 0.05);
+}
+
+TEST_F(SceneTest, EveryFlagChangesThePicture) {
+  StillSource source = spider(1);
+  VisualModel& model = source.model();
+  model.joints.push_back({.kind = VisualJoint::Kind::hinge, .frame = 1});
+  model.cameras.push_back({.name = "cam", .pos = {0.5f, 0.5f, 0.8f}});
+  model.lights[0].pos = {0, 0, 1};
+  VisualTexture sky{
+      .kind = VisualTexture::Kind::skybox, .width = 4, .height = 24, .rgb = std::vector<std::uint8_t>(288, 90)};
+  model.textures.push_back(sky);
+  model.skybox = 1;
+  Shot base = shot_of(source);
+  base.camera.elevation = -10;
+  base.overlay.contacts.push_back({.pos = {0.66f, 0.66f, 0.05f}, .normal = {0, 0, 1}, .force = {0, 0, 15}});
+  base.overlay.perturb_to = {0, 0, 1};
+  Studio studio(source, base.quality, 1);
+  const Picture plain = studio.shoot(base);
+  const std::vector<std::pair<const char*, bool SceneFlags::*>> switches = {
+      {"shadow", &SceneFlags::shadow},
+      {"reflection", &SceneFlags::reflection},
+      {"skybox", &SceneFlags::skybox},
+      {"fog", &SceneFlags::fog},
+      {"wireframe", &SceneFlags::wireframe},
+      {"texture", &SceneFlags::texture},
+      {"transparent", &SceneFlags::transparent},
+      {"joints", &SceneFlags::joints},
+      {"com", &SceneFlags::com},
+      {"inertia", &SceneFlags::inertia},
+      {"frames", &SceneFlags::frames},
+      {"contacts", &SceneFlags::contacts},
+      {"contact_forces", &SceneFlags::contact_forces},
+      {"lights", &SceneFlags::lights},
+      {"cameras", &SceneFlags::cameras},
+      {"static_shapes", &SceneFlags::static_shapes}};
+  for (const auto& [name, flag] : switches) {
+    Shot shot = base;
+    for (const char* inside : {"com", "inertia", "joints", "frames"})  // bodies hide them
+      if (std::string(name) == inside) shot.flags.transparent = true;
+    const Picture without = studio.shoot(shot);
+    shot.flags.*flag = !(shot.flags.*flag);
+    const Picture with = studio.shoot(shot);
+    keep(std::string("flag_") + name, with);
+    EXPECT_GT(mean_difference(without, with), 0.003) << name;
+  }
+  Shot shot = base;
+  shot.flags.groups[0] = false;
+  EXPECT_GT(mean_difference(plain, studio.shoot(shot)), 1) << "groups";
+  shot = base;
+  shot.overlay.perturbing = true;
+  EXPECT_GT(mean_difference(plain, studio.shoot(shot)), 0.01) << "perturbation";
+  shot = base;
+  shot.overlay.selected_frame = 1;
+  EXPECT_GT(mean_difference(plain, studio.shoot(shot)), 0.5) << "selection";
+  shot = base;
+  shot.flags.skybox = false;
+  const Picture dark = studio.shoot(shot);
+  shot.flags.light_theme = true;
+  EXPECT_GT(mean_difference(dark, studio.shoot(shot)), 5) << "light theme";
+}
+
+TEST_F(SceneTest, ShadowsAreWhereTheLightDoesNotReach) {
+  StillSource source = spider(1);
+  source.model().lights[0].dir = {0, 0, -1};
+  source.model().materials[0].reflectance = 0;
+  Shot shot = shot_of(source);
+  shot.flags.texture = false;
+  shot.camera.elevation = -20;
+  const Picture with = shoot(source, shot);
+  shot.flags.shadow = false;
+  const Picture without = shoot(source, shot);
+  glm::vec2 below, beside;  // the floor under the ball's front edge, and far from it
+  ASSERT_TRUE(project(shot.camera, {0.1f, -0.2f, 0}, shot.width, shot.height, below));
+  ASSERT_TRUE(project(shot.camera, {1.2f, 0.2f, 0}, shot.width, shot.height, beside));
+  const auto at = [](const Picture& p, const glm::vec2& v) {
+    return brightness(p, static_cast<int>(v.x), static_cast<int>(v.y));
+  };
+  EXPECT_LT(at(with, below), at(without, below) / 2);
+  EXPECT_EQ(at(with, beside), at(without, beside));
+}
+
+TEST_F(SceneTest, PickFindsWorldFrameAndPoint) {
+  StillSource source = spider(9);
+  Shot shot = shot_of(source, 9);
+  shot.camera.elevation = -50;
+  FrameBuffer frames(2, 9, Device{});
+  frames.update(source, 0, 9);
+  Scene scene(source.visual(), shot.quality);
+  Canvas canvas(shot.width, shot.height);
+  scene.draw(frames, shot.grid, shot.camera, shot.flags, shot.overlay, canvas.target());
+  for (std::int64_t world = 0; world < 9; ++world) {
+    const Float3 at = Scene::world_offset(shot.grid, source.visual(), world);
+    glm::vec2 pixel;
+    ASSERT_TRUE(project(shot.camera, {at[0], at[1], 0.4f}, shot.width, shot.height, pixel));
+    const Scene::Hit hit = scene.pick(static_cast<int>(pixel.x), static_cast<int>(pixel.y));
+    EXPECT_EQ(hit.world, world);
+    EXPECT_EQ(hit.frame, 1);
+    EXPECT_EQ(hit.shape, 1);
+    const float radius = std::hypot(hit.point[0], hit.point[1], hit.point[2] - 0.4f);
+    EXPECT_NEAR(radius, 0.25f, 0.03f);  // the drawn ball has corners
+    ASSERT_TRUE(project(shot.camera, {at[0] + 0.9f, at[1], 0}, shot.width, shot.height, pixel));
+    const Scene::Hit floor = scene.pick(static_cast<int>(pixel.x), static_cast<int>(pixel.y));
+    EXPECT_EQ(floor.world, world);
+    EXPECT_EQ(floor.frame, 0);
+    EXPECT_NEAR(floor.point[0], 0.9f, 0.1f);
+    EXPECT_NEAR(floor.point[2], 0, 0.01f);
+  }
+  EXPECT_EQ(scene.pick(-1, 5).world, -1);
+  EXPECT_EQ(scene.pick(5, 4000).world, -1);
+}
+
+TEST_F(SceneTest, SizesDownToNothing) {
+  StillSource source = spider(1);
+  Shot shot = shot_of(source);
+  for (const auto& [width, height] : {std::pair{1, 1}, {1, 200}, {333, 1}}) {
+    shot.width = width;
+    shot.height = height;
+    EXPECT_EQ(shoot(source, shot).rgb.size(), static_cast<std::size_t>(width * height * 3));
+  }
+  FrameBuffer frames(2, 1, Device{});
+  frames.update(source, 0, 1);
+  Scene scene(source.visual(), shot.quality);
+  scene.draw(frames, shot.grid, shot.camera, shot.flags, shot.overlay, {});  // a window made small
+}
+
+TEST_F(SceneTest, StatisticsCountWhatIsDrawn) {
+  StillSource source = spider(16);
+  Shot shot = shot_of(source, 16);
+  FrameBuffer frames(2, 16, Device{});
+  frames.update(source, 0, 16);
+  Scene scene(source.visual(), shot.quality);
+  Canvas canvas(64, 48);
+  for (int i = 0; i < 4; ++i) {
+    scene.draw(frames, shot.grid, shot.camera, shot.flags, shot.overlay, canvas.target());
+    canvas.read();
+  }
+  EXPECT_EQ(scene.stats().instances, 16 * 9);
+  EXPECT_EQ(scene.stats().drawn, 16 * 9);
+  EXPECT_GT(scene.stats().triangles, 16 * 9 * 8);
+  EXPECT_GT(scene.stats().gpu_milliseconds, 0);
+}
+
+TEST_F(SceneTest, FramesOfAWorldComeBack) {
+  StillSource source = spider(3);
+  FrameBuffer frames(2, 3, Device{});
+  frames.update(source, 1, 2);
+  EXPECT_EQ(frames.path(), "host");
+  EXPECT_EQ(frames.count(), 2);
+  EXPECT_EQ(frames.world(1)[1].quat[0], source.frames()[5].quat[0]);
+}
+
+TEST_F(SceneTest, ErrorsOfShadersNameFileAndLine) {
+  EXPECT_EQ(error_text([] { Program("none.comp"); }), "shader none.comp: is not part of this program");
+}
+
+TEST(GlContext, AMissingLibraryIsOneLine) {
+  EXPECT_EQ(error_text([] { require_library("libnosuch.so.1"); }),
+            "OpenGL: libnosuch.so.1 is not on this machine; install a graphics driver or Mesa");
+}
+
+}  // namespace
+}  // namespace hotloop

@@ -1,0 +1,143 @@
+#include "viz/source/training_source.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <thread>
+
+#include "sim/core/error.h"
+#include "sim/core/registry.h"
+#include "tests/app/small_run.h"
+#include "tests/temp_folder.h"
+#include "train/commands.h"
+#include "viz/watch.h"
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+
+TrainConfig small_config(const fs::path& run, const std::vector<Setting>& more = {}) {
+  std::vector<Setting> settings = {{"task", "CartPole-v1", ""},   {"device", "cpu", ""},
+                                   {"num_threads", "2", ""},      {"num_envs", "8", ""},
+                                   {"num_steps", "32", ""},       {"total_timesteps", "15360", ""},
+                                   {"hidden_sizes", "16,16", ""}, {"eval_interval", "20", ""},
+                                   {"eval_episodes", "4", ""},    {"run_dir", run.string(), ""}};
+  settings.insert(settings.end(), more.begin(), more.end());
+  return resolve_settings(settings);
+}
+
+int train(const TrainConfig& config, TrainObserver* observer) {
+  TrainOptions options;
+  options.quiet = true;
+  options.observer = observer;
+  return train_command(config, options);
+}
+
+// What a viewer does that shows everything, until the training has ended.
+struct Looking {
+  explicit Looking(TrainingSource& source) : source_(source), thread_([this] { look(); }) {}
+  ~Looking() { stop(); }
+  void stop() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+
+  std::vector<Frame> frames;
+  std::vector<float> observations, rewards;
+  WorldReport report;
+
+ private:
+  void look() {
+    const SourceInfo& info = source_.info();
+    frames.resize(static_cast<std::size_t>(info.num_worlds * source_.visual().num_frames()));
+    while (!stop_) {
+      source_.write_frames(0, info.num_worlds, frames.data());
+      synchronize(source_.exec());
+      std::vector<float> seen;
+      source_.read_observations(seen);
+      if (!seen.empty()) observations = seen;
+      if (std::vector<float> r = source_.read_tensor("next/reward", 5); !r.empty()) rewards = std::move(r);
+      report = source_.report(3);
+      source_.telemetry();
+      std::this_thread::sleep_for(std::chrono::microseconds(300));
+    }
+  }
+  TrainingSource& source_;
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+};
+
+void expect_watched(const TrainConfig& config) {
+  TrainingSource source(config, parse_device(config.device));
+  Looking looking(source);
+  ASSERT_EQ(train(config, &source), 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  looking.stop();
+  const Telemetry& t = *source.telemetry();
+  EXPECT_TRUE(t.finished);
+  EXPECT_EQ(t.iteration, 60);
+  EXPECT_EQ(t.total_iterations, 60);
+  EXPECT_EQ(t.global_step, 15360);
+  const auto curve = std::find_if(t.curves.begin(), t.curves.end(),
+                                  [](const TelemetryCurve& c) { return c.name == "charts/episodic_return"; });
+  ASSERT_NE(curve, t.curves.end());
+  EXPECT_GT(curve->value.size(), 10u);
+  EXPECT_EQ(curve->step.size(), curve->value.size());
+  // worlds are shown where they are: the cart at the observation's first number
+  ASSERT_EQ(looking.observations.size(), 8u * 4);
+  EXPECT_EQ(looking.report.observation.size(), 4u);
+  EXPECT_EQ(looking.report.reward, 1.0f);
+  ASSERT_EQ(looking.rewards.size(), 5u * 8);
+  EXPECT_TRUE(std::all_of(looking.rewards.begin(), looking.rewards.end(), [](float r) { return r == 1.0f; }));
+  float farthest = 0;
+  for (const Frame& f : looking.frames) farthest = std::max(farthest, std::abs(f.pos[0]));
+  EXPECT_GT(farthest, 0.001f);
+  EXPECT_LT(farthest, 5.0f);
+}
+
+TEST(TrainingSource, WatchingChangesNoBit) {
+  const TempFolder folder;
+  for (const char* road : {"fused", "generic"}) {
+    SCOPED_TRACE(road);
+    const fs::path at = folder.path(), plain = at / (std::string("plain_") + road),
+                   watched = at / (std::string("watched_") + road);
+    ASSERT_EQ(train(small_config(plain, {{"road", road, ""}}), nullptr), 0);
+    expect_watched(small_config(watched, {{"road", road, ""}}));
+    expect_same_run(plain, watched);
+  }
+}
+
+TEST(TrainingSource, OutlivesItsTrainingAndItsFolder) {
+  const TempFolder folder;
+  const TrainConfig config = small_config(folder / "run");
+  TrainingSource source(config, parse_device("cpu"));
+  ASSERT_EQ(train(config, &source), 0);
+  fs::remove_all(folder / "run");
+  std::vector<Frame> frames(8 * static_cast<std::size_t>(source.visual().num_frames()));
+  source.write_frames(0, 8, frames.data());
+  EXPECT_TRUE(source.telemetry()->finished);
+  EXPECT_TRUE(source.read_tensor("no/such", 1).empty());
+  EXPECT_NE(frames[1].quat[0], 0.0f);
+}
+
+TEST(TrainingSource, AFailedTrainingEndsIt) {
+  const TempFolder folder;
+  const TrainConfig config = small_config(folder / "run");
+  ASSERT_EQ(train(config, nullptr), 0);
+  TrainingSource source(config, parse_device("cpu"));
+  EXPECT_THROW(train(config, &source), Error);  // the folder is not empty: nothing began
+  EXPECT_FALSE(source.telemetry()->finished);
+}
+
+TEST(Watch, DrawingGivesWay) {
+  EXPECT_NEAR(picture_period(0.004, true), 0.1, 1e-9);
+  EXPECT_LE(0.010 / picture_period(0.010, true), 0.05);
+  EXPECT_NEAR(picture_period(0.02, false), 0.08, 1e-9);
+  EXPECT_LE(picture_period(10.0, false), 1.0);
+}
+
+}  // namespace
+}  // namespace hotloop

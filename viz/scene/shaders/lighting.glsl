@@ -1,0 +1,109 @@
+// Defined by the program: LIGHTS, their number; LIGHTS_WITH_PLACE 1: some are not directional; SHADOW_REACH, samples of
+// the shadow's edge to each side, -1: no shadows; FOG 1; TEXTURES, a sum of 1: checkers, 2: flat textures, 4: cubes.
+// Lights and materials as OpenGL's own pipeline had them, and with it MuJoCo: Blinn and Phong, colours as displayed.
+struct Light {
+  vec4 pos;          // w 1: directional
+  vec4 dir;          // w: cosine of the cutoff
+  vec4 ambient;      // w: exponent of a spot light
+  vec4 diffuse;      // w 1: the shadow map is this light's
+  vec4 specular;
+  vec4 attenuation;
+};
+#include "material.glsl"
+layout(std140, binding = 0) uniform Lights {
+  Light lights[8];
+  mat4 shadow_from_world;
+  vec4 head_ambient;  // w: of a pixel of the shadow map the width, at distance 1 of a light with a place
+  vec4 head_diffuse, head_specular;
+  vec4 forward;     // where the camera looks
+  vec4 fog;         // rgb, w: 1 / distance at which it is full
+};
+layout(binding = 0) uniform sampler2DArray flat_textures;
+layout(binding = 1) uniform samplerCubeArray cube_textures;
+layout(binding = 2) uniform sampler2DShadow shadow_map;
+
+uniform vec3 eye;
+
+// How much of a light reaches a point: the mean over the samples of the shadow map about it.
+float lit_share(vec3 pos, vec3 normal, float distance) {
+#if SHADOW_REACH < 0
+  return 1.0;
+#else
+  pos += normal * (2.0 * head_ambient.w * distance);  // a surface does not shade itself
+  vec4 at = shadow_from_world * vec4(pos, 1.0);
+  vec3 p = at.xyz / at.w;
+  if (at.w <= 0.0 || any(lessThan(p.xy, vec2(0.0))) || any(greaterThan(p.xy, vec2(1.0)))) return 1.0;
+  vec2 texel = 1.0 / vec2(textureSize(shadow_map, 0));
+  float sum = 0.0;
+  for (int y = -SHADOW_REACH; y <= SHADOW_REACH; ++y)
+    for (int x = -SHADOW_REACH; x <= SHADOW_REACH; ++x)
+      sum += texture(shadow_map, vec3(p.xy + vec2(x, y) * texel, p.z));
+  float n = float(2 * SHADOW_REACH + 1);
+  return sum / (n * n);
+#endif
+}
+
+vec3 shade(vec3 base, Material material, vec3 pos, vec3 normal) {
+  vec3 to_eye = normalize(eye - pos);
+  float shininess = max(material.shading.z * 128.0, 1.0), gloss = material.shading.y;
+  vec3 sum = base * (head_ambient.rgb + material.shading.x);
+  float facing = dot(normal, -forward.xyz);
+  if (facing > 0.0) {
+    sum += base * head_diffuse.rgb * facing;
+    float half_way = max(dot(normal, normalize(to_eye - forward.xyz)), 0.0);
+    sum += gloss * head_specular.rgb * pow(half_way, shininess);
+  }
+  for (int i = 0; i < LIGHTS; ++i) {
+    Light light = lights[i];
+    vec3 to_light = -light.dir.xyz;
+    float strength = 1.0, d = 1.0;
+#if LIGHTS_WITH_PLACE
+    if (light.pos.w == 0.0) {
+      to_light = light.pos.xyz - pos;
+      d = length(to_light);
+      to_light /= max(d, 1e-6);
+      strength = 1.0 / max(dot(light.attenuation.xyz, vec3(1.0, d, d * d)), 1e-6);
+      float spot = dot(-to_light, light.dir.xyz);
+      strength *= spot < light.dir.w ? 0.0 : pow(max(spot, 0.0), light.ambient.w);
+    }
+#endif
+    sum += base * light.ambient.rgb * strength;
+    float cosine = dot(normal, to_light);
+    if (cosine <= 0.0 || strength == 0.0) continue;
+    if (light.diffuse.w > 0.0) strength *= lit_share(pos, normal, d);
+    sum += base * light.diffuse.rgb * strength * cosine;
+    sum += gloss * light.specular.rgb * strength * pow(max(dot(normal, normalize(to_light + to_eye)), 0.0), shininess);
+  }
+  return sum;
+}
+
+vec3 with_fog(vec3 color, vec3 pos) {
+#if FOG
+  color = mix(color, fog.rgb, clamp(length(pos - eye) * fog.w, 0.0, 1.0));
+#endif
+  return color;
+}
+
+// Share of a pixel of width w about x in which the wave with period 1 is in its first half.
+vec2 first_half(vec2 x, vec2 w) {
+  vec2 a = x - 0.5 * w, b = x + 0.5 * w;
+  return (0.5 * (floor(b) - floor(a)) + min(fract(b), 0.5) - min(fract(a), 0.5)) / w;
+}
+
+// The texture's colour; a checker's is its mean over the pixel, so that it fades into grey far away.
+vec4 surface_color(Material material, vec2 uv, vec3 direction) {
+#if TEXTURES & 1
+  if (material.texture.z == 1) {
+    vec2 w = max(fwidth(uv), 1e-5);
+    vec2 s = first_half(uv, w);
+    return mix(material.checker[1], material.checker[0], s.x * s.y + (1.0 - s.x) * (1.0 - s.y));
+  }
+#endif
+#if TEXTURES & 2
+  if (material.texture.x >= 0) return texture(flat_textures, vec3(uv, material.texture.x));
+#endif
+#if TEXTURES & 4
+  if (material.texture.y >= 0) return texture(cube_textures, vec4(direction, material.texture.y));
+#endif
+  return vec4(1.0);
+}

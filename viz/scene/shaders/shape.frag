@@ -1,0 +1,17 @@
+#include "lighting.glsl"
+
+in vec3 world_pos;
+in vec3 world_normal;
+in vec3 cube_direction;
+in vec2 uv;
+flat in vec4 rgba;
+flat in vec4 shading;
+flat in ivec4 texture_of;
+flat in vec4 checker0, checker1;
+layout(location = 0) out vec4 color;
+
+void main() {
+  Material material = Material(shading, texture_of, vec4[2](checker0, checker1));
+  vec4 base = rgba * surface_color(material, uv, cube_direction);
+  color = vec4(with_fog(shade(base.rgb, material, world_pos, normalize(world_normal)), world_pos), base.a);
+}

@@ -1,0 +1,93 @@
+#include "viz/source/policy_source.h"
+
+#include "sim/core/error.h"
+#include "train/foreign_policy.h"
+#include "train/metric_table.h"
+#include "viz/source/open_parts.h"
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+
+PolicySpec policy_of(const CheckpointInfo& info) {
+  return make_policy_spec(info.config, spec_with_options(find_environment(info.config.task), info.config.env));
+}
+
+// The folder that a checkpoint lies in, where it is that of a run.
+fs::path run_of(const std::string& path) {
+  std::error_code ignored;
+  for (fs::path folder : {fs::path(path), fs::path(path).parent_path(), fs::path(path).parent_path().parent_path()})
+    if (fs::is_regular_file(folder / "metrics.csv", ignored)) return folder;
+  return {};
+}
+
+}  // namespace
+
+PolicySource::PolicySource(const Safetensors& file, const CheckpointInfo& info, const BatchConfig& config,
+                           bool stochastic, const std::string& path)
+    : TaskSource(find_environment(info.config.task), config, Actions::zero),
+      net_(policy_of(info), config.device, config.num_envs),
+      stochastic_(stochastic),
+      run_(run_of(path)) {
+  info_.kind = SourceKind::policy;
+  info_.path = path;
+  load_policy(file, exec(), net_);
+}
+
+void PolicySource::choose_actions() {
+  DrawKey key;
+  key.seed = static_cast<std::uint64_t>(info_.seed);
+  key.stream += kEvaluationStreams;
+  key.t = static_cast<std::uint64_t>(position());
+  net_.act(exec(), info_.num_worlds, buffers().observation.data(), buffers().action_mask.data(), !stochastic_, key,
+           buffers().action.data());
+}
+
+const Telemetry* PolicySource::telemetry() {
+  if (run_.empty()) return nullptr;
+  std::error_code gone;
+  const std::uintmax_t bytes = fs::file_size(run_ / "metrics.csv", gone);
+  if (gone || bytes == read_bytes_) return telemetry_ ? &*telemetry_ : nullptr;
+  read_bytes_ = bytes;
+  try {
+    const MetricTable table = read_metric_table(run_ / "metrics.csv");
+    Telemetry t;
+    t.run_dir = run_.string();
+    const std::size_t step = table.find("global_step");
+    for (std::size_t k = 0; k < table.names.size(); ++k) {
+      if (k == step) continue;
+      TelemetryCurve curve{table.names[k], {}, {}};
+      for (std::size_t i = 0; i < table.column[k].size(); ++i) {
+        if (!(table.column[k][i] == table.column[k][i])) continue;  // an empty cell
+        curve.step.push_back(table.column[step][i]);
+        curve.value.push_back(table.column[k][i]);
+      }
+      if (!curve.value.empty()) t.curves.push_back(std::move(curve));
+    }
+    if (!table.column[step].empty()) t.global_step = static_cast<std::int64_t>(table.column[step].back());
+    telemetry_ = std::move(t);
+  } catch (const Error& e) {
+    if (!telemetry_) telemetry_.emplace();
+    telemetry_->log_lines = {e.what()};
+  }
+  return &*telemetry_;
+}
+
+std::unique_ptr<WorldSource> open_policy_source(const SourceOptions& options) {
+  if (!options.env_options.empty())
+    throw Error("--env." + options.env_options[0] + ": " + options.what + " says the options of its task itself");
+  const Safetensors file = read_policy({.path = options.what, .task = options.task, .activation = {}});
+  const CheckpointInfo info = checkpoint_info(file);
+  check_policy(file, policy_of(info));  // before memory is asked for as the file's configuration says
+  BatchConfig config;
+  config.device = parse_device(options.device);
+  config.num_envs = options.worlds > 0 ? options.worlds : config.device.is_cuda() ? 1024 : 16;
+  config.seed = static_cast<std::uint64_t>(options.seed);
+  config.max_episode_steps = static_cast<int>(info.config.max_episode_steps);
+  config.evaluation = true;
+  config.options = info.config.env;
+  return std::make_unique<PolicySource>(file, info, config, options.stochastic, options.what);
+}
+
+}  // namespace hotloop

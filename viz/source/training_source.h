@@ -1,0 +1,70 @@
+// A training under way, for the viewer: worlds, leaves of the rollout and curves as they were at the end of a recent
+// iteration. The training's thread calls the observer's half, the viewer's thread the rest; the training queues reading
+// copies on its own stream where the viewer has asked for some, and never waits.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "train/observer.h"
+#include "train/trainer.h"
+#include "viz/source/leaf_copies.h"
+#include "viz/source/world_source.h"
+
+namespace hotloop {
+
+class TrainingSource final : public TrainObserver, public WorldSource {
+ public:
+  static constexpr std::int64_t kMaxWorlds = 16384;  // shown of a larger training
+
+  // The worlds of a training that has not begun yet.
+  TrainingSource(const TrainConfig& config, Device device);
+  ~TrainingSource() override;
+
+  // ---- the training's thread
+  void started(const Run& run) override;
+  void queued() override;
+  void row(const MetricRow& row) override;
+  void message(const std::string& line) override;
+  void ended() noexcept override;
+
+  // ---- the viewer's thread
+  const SourceInfo& info() const override { return info_; }
+  const VisualModel& visual() const override { return visual_; }
+  const Exec& exec() const override { return exec_; }
+  // The newest that has arrived; `out` stays as it is before that.
+  void write_frames(std::int64_t first, std::int64_t count, Frame* out) override;
+  std::int64_t position() const override;  // iterations
+  WorldReport report(std::int64_t world) override;
+  void read_observations(std::vector<float>& out) override { out = shown_worlds("observation"); }
+  void read_actions(std::vector<float>& out) override { out = shown_worlds("action"); }
+  std::vector<TensorInfo> tensors() override;
+  std::vector<float> read_tensor(const std::string& key, std::int64_t limit) override;
+  // A copy that changes with the next call only.
+  const Telemetry* telemetry() override;
+
+ private:
+  // The last step's row of a leaf [num_steps, num_envs, ...], of the worlds that are shown.
+  std::vector<float> shown_worlds(const std::string& leaf);
+
+  SourceInfo info_;
+  VisualModel visual_;
+  std::int64_t num_envs_;
+  StreamHandle stream_;
+  Exec exec_;
+  LeafCopies leaves_;
+  Trainer* trainer_ = nullptr;  // of the training's thread alone
+
+  mutable std::mutex mutex_;  // of all below
+  std::vector<TensorInfo> tensors_;
+  Buffer<Frame> staged_, shown_;
+  EventHandle staged_done_, shown_done_;
+  bool want_frames_ = true, frames_under_way_ = false, have_frames_ = false;
+  Telemetry telemetry_, published_;
+  bool news_ = true;  // telemetry_ is newer
+  std::map<std::string, std::size_t> curve_of_;
+};
+
+}  // namespace hotloop

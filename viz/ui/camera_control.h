@@ -1,0 +1,56 @@
+// Where the camera is: free about a point, following a body, or one of the model's own; and what the mouse does to it.
+#pragma once
+#include <glm/glm.hpp>
+#include <span>
+#include <string>
+
+#include "sim/core/visual.h"
+#include "viz/scene/camera.h"
+
+namespace hotloop {
+
+class CameraControl {
+ public:
+  enum class Mode { free, track, fixed };
+
+  explicit CameraControl(const VisualModel& model);
+
+  Mode mode() const { return mode_; }
+  int frame() const { return frame_; }  // that is followed
+  int fixed() const { return fixed_; }  // of VisualModel::cameras
+  std::string name() const;             // "free", "track torso", or the model's name of it
+  Camera& orbit() { return orbit_; }    // what free and track cameras look from
+  const Camera& orbit() const { return orbit_; }
+
+  void set_free();
+  void track(int frame);
+  void set_fixed(int index);
+  // By the model's name of it. Error, one line, where it has none of that name.
+  void set_fixed(const std::string& name);
+  // free, track (where the model says what is worth following), then the model's cameras; and around.
+  void cycle(int direction);
+  // As the model's file or the task says that one should look first, wide enough for a grid of `radius` [m].
+  void align(float radius);
+
+  // Moves of the mouse as parts of the picture's height, y down. Any of them leaves a camera of the model.
+  void rotate(float dx, float dy);
+  void pan(float dx, float dy, bool horizontal);
+  void zoom(float steps);
+  void center(const glm::vec3& point);
+
+  // The camera of this picture. frames: those of the selected world, offset: where it stands in the grid.
+  Camera camera(std::span<const Frame> frames, const Float3& offset);
+
+ private:
+  void leave_fixed();
+
+  const VisualModel& model_;
+  Mode mode_ = Mode::free;
+  int frame_ = 0, fixed_ = 0;
+  Camera orbit_, last_;
+};
+
+// A camera of the model, in the coordinates of the world that `frames` belong to.
+Camera model_camera(const VisualModel& model, int index, std::span<const Frame> frames);
+
+}  // namespace hotloop

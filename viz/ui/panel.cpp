@@ -1,0 +1,143 @@
+#include "viz/ui/panel.h"
+
+#include <imgui.h>
+#include <imgui_internal.h>
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+
+#include "viz/ui/keys.h"
+
+namespace hotloop {
+namespace {
+
+using Place = Panel::Place;
+
+constexpr Panel kPanels[] = {
+    {"Simulation", "Time: pause, speed, steps, reset, history", Place::top_left, draw_simulation},
+    {"Worlds", "Which worlds are shown and which one is selected", Place::top_left, draw_worlds},
+    {"Rendering", "What is drawn, and how", Place::low_left, draw_rendering},
+    {"Camera", "Free, following, or a camera of the model", Place::low_left, draw_camera},
+    {"Controls", "The selected world's actuators, by hand", Place::right, draw_controls},
+    {"Joints", "The selected world's joints", Place::right, draw_joints},
+    {"Physics", "Options of the physics, while it runs", Place::right, draw_physics},
+    {"Contacts", "Contacts of the selected world with their forces", Place::right, draw_contacts},
+    {"Rewards", "The reward of the selected world, by term", Place::bottom, draw_rewards},
+    {"Statistics", "Returns and lengths of the episodes of all worlds", Place::bottom, draw_episode_statistics},
+    {"Training", "Curves of the training", Place::bottom, draw_training},
+    {"Distributions", "Observations and actions over all worlds", Place::bottom, draw_distributions},
+    {"Watch", "Any number of the selected world over time", Place::bottom, draw_watch},
+    {"Tensors", "Any tensor of the training or the log", Place::bottom, draw_tensors},
+    {"Episodes", "Episodes of the log, best and worst", Place::bottom, draw_episodes},
+    {"Machine", "The card's load and memory, steps and pictures a second", Place::bottom, draw_machine},
+    {"Log", "What the program has said", Place::bottom, draw_log},
+};
+
+bool column_shown(const ViewSettings& settings, Place place) {
+  if (place == Place::right) return settings.right;
+  return place == Place::bottom ? settings.bottom : settings.left;
+}
+
+void key_menu(View& view, const char* group) {
+  if (!ImGui::BeginMenu(group)) return;
+  for (const KeyBinding& binding : key_bindings())
+    if (std::strcmp(binding.group, group) == 0 && ImGui::MenuItem(binding.text, ImGui::GetKeyChordName(binding.chord)))
+      binding.act(view);
+  ImGui::EndMenu();
+}
+
+void panel_menu(View& view) {
+  if (!ImGui::BeginMenu("Panels")) return;
+  for (const Panel& panel : kPanels) {
+    bool open = !view.settings.closed[panel.name];
+    if (ImGui::MenuItem(panel.name, nullptr, &open)) view.settings.closed[panel.name] = !open;
+    tip(panel.tip);
+  }
+  ImGui::Separator();
+  if (ImGui::MenuItem("Panels where they were at first")) view.reset_layout = true;
+  ImGui::MenuItem("Keys act", nullptr, &view.settings.shortcuts);
+  tip("Off: only F1 is a shortcut, all other keys are free");
+  ImGui::MenuItem("Wait for the screen (vsync)", nullptr, &view.settings.vsync);
+  ImGui::EndMenu();
+}
+
+void status(View& view) {
+  char text[160];
+  const SourceInfo& info = view.source.info();
+  const char* state = !view.drawing         ? "not drawing (V)"
+                      : view.pacer.paused   ? "paused"
+                      : view.pacer.behind() ? "slower than asked for"
+                      : !info.can_step      ? "live"
+                                            : "running";
+  std::snprintf(text, sizeof text, "%s   %.2f s   %.2gx real time   %.0f pictures/s", state, view.source.time(),
+                view.pacer.real_time_factor(), view.picture_rate);
+  const float width = ImGui::CalcTextSize(text).x + 2 * ImGui::GetStyle().ItemSpacing.x;
+  const float left = ImGui::GetWindowWidth() - width;
+  if (left > ImGui::GetCursorPosX()) ImGui::SetCursorPosX(left);
+  ImGui::TextDisabled("%s", text);
+}
+
+}  // namespace
+
+std::span<const Panel> panels() { return kPanels; }
+
+void draw_panels(View& view) {
+  for (const Panel& panel : kPanels) {
+    if (!column_shown(view.settings, panel.place) || view.settings.closed[panel.name]) continue;
+    bool open = true;
+    if (ImGui::Begin(panel.name, &open)) panel.draw(view);
+    ImGui::End();
+    if (!open) view.settings.closed[panel.name] = true;
+  }
+}
+
+void draw_menus(View& view) {
+  if (!ImGui::BeginMainMenuBar()) return;
+  for (const char* group : {"Time", "Worlds", "Camera", "Draw", "Groups", "Window"}) key_menu(view, group);
+  panel_menu(view);
+  if (ImGui::MenuItem("Help")) view.help = true;
+  tip("All keys and what the mouse does (F1)");
+  status(view);
+  ImGui::EndMainMenuBar();
+}
+
+void unavailable(const char* why) {
+  ImGui::PushTextWrapPos(0);
+  ImGui::TextDisabled("%s", why);
+  ImGui::PopTextWrapPos();
+}
+
+void tip(const char* text) {
+  if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) ImGui::SetTooltip("%s", text);
+}
+
+bool due(View& view, const char* key, double seconds) {
+  double& then = view.panel.asked.try_emplace(key, -1e9).first->second;
+  const double now = ImGui::GetTime();
+  if (now - then < seconds && now >= then) return false;
+  then = now;
+  return true;
+}
+
+bool choice(const char* label, bool& value, bool means) {
+  const bool clicked = ImGui::RadioButton(label, value == means);
+  if (clicked) value = means;
+  return clicked;
+}
+
+void filter_field(std::string& filter) {
+  ImGui::SetNextItemWidth(12 * ImGui::GetFontSize());
+  ImGui::InputTextWithHint("##filter", "filter", &filter);
+  tip("Only names with this text in them");
+}
+
+bool passes(const std::string& filter, const std::string& name) {
+  const auto same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+  };
+  return std::search(name.begin(), name.end(), filter.begin(), filter.end(), same) != name.end() || filter.empty();
+}
+
+}  // namespace hotloop

@@ -1,0 +1,56 @@
+// The panels around the scene: one table, each drawn by a function in a file of its own under viz/ui/panels.
+#pragma once
+#include <span>
+#include <string>
+
+#include "viz/ui/view.h"
+
+namespace hotloop {
+
+inline constexpr const char* kSceneWindow = "Scene";
+
+struct Panel {
+  enum class Place { top_left, low_left, right, bottom };
+  const char* name;
+  const char* tip;
+  Place place;
+  void (*draw)(View&);
+};
+std::span<const Panel> panels();
+
+// All that are open and whose column is shown.
+void draw_panels(View& view);
+void draw_menus(View& view);
+
+// ---- for panels
+// A grey line that says why there is nothing to show.
+void unavailable(const char* why);
+// What the item before does, after a moment of hovering.
+void tip(const char* text);
+// Once in `seconds` of the clock for each `key`: whether to ask the source again for something large.
+bool due(View& view, const char* key, double seconds);
+// A choice of text by buttons side by side, as ImGui's RadioButton.
+bool choice(const char* label, bool& value, bool means);
+// A text field for a filter, and whether `name` passes it (case does not matter).
+void filter_field(std::string& filter);
+bool passes(const std::string& filter, const std::string& name);
+
+void draw_simulation(View& view);
+void draw_worlds(View& view);
+void draw_camera(View& view);
+void draw_rendering(View& view);
+void draw_joints(View& view);
+void draw_controls(View& view);
+void draw_physics(View& view);
+void draw_contacts(View& view);
+void draw_rewards(View& view);
+void draw_episode_statistics(View& view);
+void draw_training(View& view);
+void draw_distributions(View& view);
+void draw_tensors(View& view);
+void draw_watch(View& view);
+void draw_machine(View& view);
+void draw_log(View& view);
+void draw_episodes(View& view);
+
+}  // namespace hotloop

@@ -1,0 +1,47 @@
+// Options of the physics, as far as the source lets them change while it runs.
+#include <imgui.h>
+
+#include "viz/ui/panel.h"
+
+namespace hotloop {
+namespace {
+
+void option_widget(WorldSource& source, const WorldSource::PhysicsOption& option) {
+  double value = option.value;
+  bool changed = false;
+  if (option.is_flag) {
+    bool on = value != 0;
+    changed = ImGui::Checkbox(option.name.c_str(), &on);
+    value = on ? 1 : 0;
+  } else if (!option.choices.empty()) {
+    const auto index = static_cast<std::size_t>(value);
+    if (ImGui::BeginCombo(option.name.c_str(), index < option.choices.size() ? option.choices[index].c_str() : "")) {
+      for (std::size_t i = 0; i < option.choices.size(); ++i)
+        if (ImGui::Selectable(option.choices[i].c_str(), i == index)) {
+          value = static_cast<double>(i);
+          changed = true;
+        }
+      ImGui::EndCombo();
+    }
+  } else {
+    changed = ImGui::SliderScalar(option.name.c_str(), ImGuiDataType_Double, &value, &option.low, &option.high, "%.5g",
+                                  ImGuiSliderFlags_AlwaysClamp);
+  }
+  tip(option.help.c_str());
+  if (changed) source.set_physics_option(option.name, value);
+}
+
+}  // namespace
+
+void draw_physics(View& view) {
+  const std::vector<WorldSource::PhysicsOption> options = view.source.physics_options();
+  if (options.empty()) {
+    unavailable("This source has no options of physics that may change while it runs.");
+    return;
+  }
+  ImGui::PushItemWidth(-0.45f * ImGui::GetContentRegionAvail().x);
+  for (const WorldSource::PhysicsOption& option : options) option_widget(view.source, option);
+  ImGui::PopItemWidth();
+}
+
+}  // namespace hotloop

@@ -1,0 +1,88 @@
+// Curves of a training: each metric that the run writes, smoothed as one likes.
+#include <imgui.h>
+#include <implot.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "viz/ui/panel.h"
+
+namespace hotloop {
+namespace {
+
+// Exponential mean that starts unbiased, as TensorBoard's slider.
+std::vector<double> smoothed(const std::vector<double>& values, double weight) {
+  std::vector<double> out;
+  double sum = 0, total = 0;
+  for (const double value : values) {
+    if (std::isfinite(value)) {
+      sum = weight * sum + (1 - weight) * value;
+      total = weight * total + (1 - weight);
+    }
+    out.push_back(total > 0 ? sum / total : value);
+  }
+  return out;
+}
+
+void plot(const TelemetryCurve& curve, const PanelState& panel, const ImVec2& size) {
+  if (!ImPlot::BeginPlot(curve.name.c_str(), size, ImPlotFlags_NoLegend | ImPlotFlags_NoMouseText)) return;
+  ImPlot::SetupAxes(nullptr, nullptr, ImPlotAxisFlags_AutoFit, ImPlotAxisFlags_AutoFit);
+  if (panel.training.log_x) ImPlot::SetupAxisScale(ImAxis_X1, ImPlotScale_Log10);
+  if (panel.training.log_y) ImPlot::SetupAxisScale(ImAxis_Y1, ImPlotScale_Log10);
+  const int count = static_cast<int>(std::min(curve.step.size(), curve.value.size()));
+  ImPlotSpec faint, strong;
+  faint.LineColor = ImPlot::GetColormapColor(0);
+  faint.LineColor.w = 0.3f;
+  strong.LineColor = ImPlot::GetColormapColor(0);
+  strong.LineWeight = 1.5f;
+  if (panel.training.smoothing > 0) ImPlot::PlotLine("raw", curve.step.data(), curve.value.data(), count, faint);
+  const std::vector<double> smooth = smoothed(curve.value, panel.training.smoothing);
+  ImPlot::PlotLine("value", curve.step.data(), smooth.data(), count, strong);
+  ImPlot::EndPlot();
+}
+
+void settings(PanelState& panel) {
+  ImGui::SetNextItemWidth(8 * ImGui::GetFontSize());
+  ImGui::SliderFloat("smoothing", &panel.training.smoothing, 0, 0.99f, "%.2f", ImGuiSliderFlags_AlwaysClamp);
+  tip("Weight of what was; the faint line is not smoothed");
+  ImGui::SameLine();
+  ImGui::Checkbox("log steps", &panel.training.log_x);
+  tip("Steps on a logarithmic axis");
+  ImGui::SameLine();
+  ImGui::Checkbox("log values", &panel.training.log_y);
+  tip("Values on a logarithmic axis");
+  ImGui::SameLine();
+  filter_field(panel.training.filter);
+}
+
+}  // namespace
+
+void draw_training(View& view) {
+  const Telemetry* telemetry = view.source.telemetry();
+  if (!telemetry) {
+    unavailable("No training here: open a run's folder, or start one with `hotloop train TASK --watch`.");
+    return;
+  }
+  ImGui::Text("%s%.4g steps, %.4g steps/s, iteration %lld of %lld", telemetry->finished ? "finished: " : "",
+              static_cast<double>(telemetry->global_step), telemetry->steps_per_second,
+              static_cast<long long>(telemetry->iteration), static_cast<long long>(telemetry->total_iterations));
+  ImGui::SameLine();
+  settings(view.panel);
+  if (telemetry->curves.empty()) unavailable("The training has not written a metric yet.");
+  if (!ImGui::BeginChild("curves")) {
+    ImGui::EndChild();
+    return;
+  }
+  const float size = 17 * ImGui::GetFontSize(), spacing = ImGui::GetStyle().ItemSpacing.x;
+  const int columns = std::max(1, static_cast<int>((ImGui::GetContentRegionAvail().x + spacing) / (size + spacing)));
+  const float width = (ImGui::GetContentRegionAvail().x + spacing) / static_cast<float>(columns) - spacing;
+  int shown = 0;
+  for (const TelemetryCurve& curve : telemetry->curves) {
+    if (!passes(view.panel.training.filter, curve.name)) continue;
+    if (shown++ % columns != 0) ImGui::SameLine();
+    plot(curve, view.panel, {width, 0.62f * size});
+  }
+  ImGui::EndChild();
+}
+
+}  // namespace hotloop

@@ -1,0 +1,137 @@
+#include "viz/ui/scene_view.h"
+
+#include <imgui.h>
+
+#include <algorithm>
+
+#include "viz/gl/context.h"
+#include "viz/ui/mouse.h"
+#include "viz/ui/panel.h"
+#include "viz/ui/shot.h"
+
+namespace hotloop {
+namespace {
+
+constexpr std::int64_t kMostWorlds = 16384, kFirstSoftware = 64, kFirstHardware = 4096;
+
+std::int64_t room(const View& view) { return std::min(view.source.info().num_worlds, kMostWorlds); }
+
+Float3 floats(const glm::vec3& v) { return {v.x, v.y, v.z}; }
+
+void label(const View& view, const glm::vec3& point, const char* text) {
+  glm::vec2 pixel;
+  if (!project(view.drawn_camera, point, static_cast<int>(view.image_width), static_cast<int>(view.image_height),
+               pixel))
+    return;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 size = ImGui::CalcTextSize(text);
+  const ImVec2 at(view.image_x + pixel.x + 6, view.image_y + pixel.y - size.y / 2);
+  list->AddRectFilled({at.x - 3, at.y - 1}, {at.x + size.x + 3, at.y + size.y + 1}, IM_COL32(0, 0, 0, 140), 3);
+  list->AddText(at, IM_COL32(255, 255, 255, 255), text);
+}
+
+void body_labels(const View& view) {
+  const VisualModel& model = view.source.visual();
+  const Float3 offset = Scene::world_offset(view.grid(), model, view.selected);
+  for (int i = 1; i < model.num_frames() && i < static_cast<int>(view.frames.size()); ++i) {
+    const float* p = view.frames[static_cast<std::size_t>(i)].pos;
+    label(view, {p[0] + offset[0], p[1] + offset[1], p[2] + offset[2]},
+          model.frames[static_cast<std::size_t>(i)].name.c_str());
+  }
+}
+
+// Which camera, world and body, in the picture's corner.
+void corner_text(const View& view) {
+  std::string text = "world " + std::to_string(view.selected) + "   camera: " + view.camera.name();
+  if (view.selected_frame > 0)
+    text += "   body: " + view.source.visual().frames[static_cast<std::size_t>(view.selected_frame)].name;
+  if (view.hand.active) text += "   by hand";
+  if (!view.drawing) text = "Not drawing, so that all of the machine computes. V draws again.";
+  const ImVec2 at(view.image_x + 8, view.image_y + 6), size = ImGui::CalcTextSize(text.c_str());
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRectFilled({at.x - 4, at.y - 2}, {at.x + size.x + 4, at.y + size.y + 2}, IM_COL32(0, 0, 0, 110), 3);
+  list->AddText(at, IM_COL32(255, 255, 255, 230), text.c_str());
+}
+
+}  // namespace
+
+SceneView::SceneView(View& view)
+    : scene_(view.source.visual(), interactive_quality()),
+      frames_(view.source.visual().num_frames(), room(view), view.source.info().device) {
+  view.max_shown = room(view);
+  view.count = std::min(room(view), is_software_gl() ? kFirstSoftware : kFirstHardware);
+  view.renderer = describe_gl();
+  if (view.count > 1) align_camera(view);
+}
+
+void SceneView::take_frames(View& view) {
+  const WorldGrid grid = view.grid();
+  const bool frozen = view.pacer.paused && !view.source.info().can_step && frames_.count() == grid.count;
+  if (!frozen) frames_.update(view.source, grid.first, grid.count);
+  view.frame_path = frames_.path();
+  view.frames.clear();
+  if (view.selected >= grid.first && view.selected < grid.first + grid.count)
+    view.frames = frames_.world(view.selected - grid.first);
+}
+
+SceneOverlay SceneView::overlay(View& view) const {
+  SceneOverlay aids;
+  aids.selected_frame = view.selected_frame;
+  if (view.flags.contacts || view.flags.contact_forces) aids.contacts = view.source.contacts(view.selected);
+  if (view.perturb.active() && !view.frames.empty()) {
+    aids.perturbing = true;
+    aids.perturb_from = floats(view.perturb.from(view.frames));
+    aids.perturb_to = floats(view.perturb.to());
+  }
+  return aids;
+}
+
+void SceneView::draw_scene(View& view) {
+  const WorldGrid grid = view.grid();
+  SceneFlags flags = view.flags;
+  flags.light_theme = view.settings.light;
+  view.drawn_camera = view.camera.camera(view.frames, Scene::world_offset(grid, view.source.visual(), view.selected));
+  scene_.draw(frames_, grid, view.drawn_camera, flags, overlay(view),
+              {target_.framebuffer(), target_.width(), target_.height()});
+  view.stats = scene_.stats();
+}
+
+void SceneView::draw(View& view, double seconds) {
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+  const ImGuiWindowFlags flags = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse |
+                                 ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoMove;
+  const bool shown = ImGui::Begin(kSceneWindow, nullptr, flags);
+  ImGui::PopStyleVar();
+  const ImVec2 corner = ImGui::GetCursorScreenPos(), size = ImGui::GetContentRegionAvail();
+  const float scale = ImGui::GetIO().DisplayFramebufferScale.x;
+  const int width = static_cast<int>(size.x * scale), height = static_cast<int>(size.y * scale);
+  if (shown && width > 0 && height > 0) {
+    view.image_x = corner.x;
+    view.image_y = corner.y;
+    view.image_width = size.x;
+    view.image_height = size.y;
+    target_.resize(width, height);
+    if (view.drawing) {
+      take_frames(view);
+      view.perturb.apply(view.source, view.selected, view.frames, view.pacer.paused, seconds, view.recorder.report());
+      draw_scene(view);
+    }
+    ImGui::Image(ImTextureRef(static_cast<ImTextureID>(target_.color())), size, ImVec2(0, 1), ImVec2(1, 0));
+    ImGui::SetCursorScreenPos(corner);
+    ImGui::InvisibleButton(
+        "picture", size,
+        ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight | ImGuiButtonFlags_MouseButtonMiddle);
+    dispatch_mouse(view, scene_, scale);
+    if (view.flags.labels) body_labels(view);
+    corner_text(view);
+  }
+  ImGui::End();
+}
+
+std::vector<std::uint8_t> SceneView::pixels(int& width, int& height) const {
+  width = target_.width();
+  height = target_.height();
+  return read_pixels(target_.framebuffer(), width, height);
+}
+
+}  // namespace hotloop
