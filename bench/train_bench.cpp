@@ -122,7 +122,7 @@ std::vector<BenchResult> bench_train(const TrainConfig& config, std::int64_t num
   for (const PhaseShare& p : trainer.phases()) {
     const double us = p.share * iteration_us;
     const auto add = [&](const std::string& what, const std::string& unit, double value) {
-      if (value > 0) results.push_back({name + "." + p.name + what, unit, value, value, value, 0});
+      if (value > 0 && us > 0) results.push_back({name + "." + p.name + what, unit, value, value, value, 0});
     };
     add("", "us/iteration", us);
     add(".flops", "TFLOP/s", 1e-6 * p.flops / us);

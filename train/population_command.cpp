@@ -108,7 +108,8 @@ int train_member(const Population& population, std::size_t k, const TrainOptions
 }
 
 // Each member by a thread of its own, as many at a time as there are.
-int train_side_by_side(const Population& population, const TrainOptions& options) {
+int train_side_by_side(const Population& population, const TrainOptions& options, RunDir& folder) {
+  folder.keep();
   ThreadPool pool(static_cast<int>(population.members.front().num_threads));
   const int count = static_cast<int>(population.members.size()), workers = std::min(count, pool.size());
   const int threads = std::max(1, pool.size() / workers);
@@ -154,12 +155,20 @@ std::vector<std::string> swept_keys(const Sweep& sweep) {
   return keys;
 }
 
-void refuse(const TrainConfig& config, const TrainOptions& options) {
+// What populations cannot do, before anything is written.
+void refuse(const TrainConfig& config, const TrainOptions& options, Device device) {
   const std::string flag = options.num_seeds > 1 || options.sweep.empty() ? "--num_seeds" : "--sweep";
   if (config.algo != "ppo") throw Error(flag + ": is of algo ppo, algo is " + config.algo);
   if (config.road == "generic") throw Error(flag + ": needs the fused road, road is generic");
   if (!options.log.path.empty()) throw Error(flag + ": does not go with --log-trajectories, which is of one run");
   if (!config.init_from.empty()) throw Error(flag + ": does not go with init_from " + shown(config.init_from));
+  TrainConfig fused = config;
+  fused.road = "fused";
+  try {
+    choose_road(fused, device);
+  } catch (const Error& e) {
+    throw Error(flag + ": " + e.what());
+  }
 }
 
 }  // namespace
@@ -183,9 +192,8 @@ int population_command(const TrainConfig& config, const TrainOptions& given) {
     std::error_code ignored;
     options.sweep = fs::exists(folder / "sweep.toml", ignored) ? (folder / "sweep.toml").string() : "";
   }
-  refuse(config, options);
   const Device device = parse_device(config.device);
-  choose_road(config, device);
+  refuse(config, options, device);
   const Sweep sweep =
       options.sweep.empty() ? Sweep() : read_sweep(options.sweep, static_cast<std::uint64_t>(config.seed));
   Population population;
@@ -196,10 +204,9 @@ int population_command(const TrainConfig& config, const TrainOptions& given) {
                           : RunDir::create(config.run_dir, config.task, config.exp_name, config.seed, 1);
   population.folder = folder.path();
   if (!resumes) write_request(population, config, options);
-  folder.keep();
   const auto start = std::chrono::steady_clock::now();
-  const int status =
-      device.is_cuda() ? train_together(population, options, device) : train_side_by_side(population, options);
+  const int status = device.is_cuda() ? train_together(population, options, device, folder)
+                                      : train_side_by_side(population, options, folder);
   ProgressLine progress;
   const std::string name = shell_quoted(population.folder.string());
   if (status != 0) {

@@ -34,7 +34,7 @@ struct MemberRecord {
 
 class PopulationRun {
  public:
-  PopulationRun(const Population& population, const TrainOptions& options, Device device);
+  PopulationRun(const Population& population, const TrainOptions& options, Device device, RunDir& folder);
   int run();
 
  private:
@@ -89,7 +89,7 @@ std::int64_t common_checkpoint(const Population& population) {
   return newest;
 }
 
-PopulationRun::PopulationRun(const Population& population, const TrainOptions& options, Device device)
+PopulationRun::PopulationRun(const Population& population, const TrainOptions& options, Device device, RunDir& folder)
     : population_(population),
       env_(find_environment(population.members.front().task)),
       pool_(static_cast<int>(config().num_threads)),
@@ -99,6 +99,7 @@ PopulationRun::PopulationRun(const Population& population, const TrainOptions& o
       machine_(describe_machine(options.command_line, device)),
       total_(num_iterations(config())),
       quiet_(options.quiet) {
+  folder.keep();  // the card has room for them
   for (MemberRecord& member : members_) member.counters.window_reward_terms.resize(term_tags_.size());
   const std::int64_t from = options.resume.empty() ? 0 : common_checkpoint(population);
   if (from > 0) {
@@ -190,8 +191,10 @@ void PopulationRun::evaluate() {
     if (!is_best(member.counters, result)) continue;
     write_rows(member, k, true);
     const Snapshot snapshot = trainer_->save(index);
+    TrainConfig saved = own;
+    saved.run_dir.clear();
     RunDir::resume(population_.member_folder(k), own.keep_checkpoints)
-        .save_best(snapshot.tensors, checkpoint_metadata({own, member.counters, member.offsets}));
+        .save_best(snapshot.tensors, checkpoint_metadata({saved, member.counters, member.offsets}));
   }
   evaluated_ = iteration();
   if (quiet_) return;
@@ -244,8 +247,8 @@ int PopulationRun::run() {
 
 }  // namespace
 
-int train_together(const Population& population, const TrainOptions& options, Device device) {
-  return PopulationRun(population, options, device).run();
+int train_together(const Population& population, const TrainOptions& options, Device device, RunDir& folder) {
+  return PopulationRun(population, options, device, folder).run();
 }
 
 }  // namespace hotloop

@@ -24,7 +24,7 @@ struct Population {
 };
 
 // All members in the same kernels, on a GPU. Returns the exit status; resume: from the newest iteration of which every
-// member has a checkpoint.
-int train_together(const Population& population, const TrainOptions& options, Device device);
+// member has a checkpoint. folder: of the population; kept once the members are there.
+int train_together(const Population& population, const TrainOptions& options, Device device, RunDir& folder);
 
 }  // namespace hotloop

@@ -119,8 +119,8 @@ class RunDir::Discard {
  private:
   static bool is_of_a_run(const fs::path& path) {
     const std::string name = path.filename().string();
-    for (const char* known :
-         {kLock, kCheckpoints, "config.toml", "machine.json", "metrics.csv", "metrics.jsonl", "performance.csv"})
+    for (const char* known : {kLock, kCheckpoints, "sweep.toml", "population.toml", "config.toml", "machine.json",
+                              "metrics.csv", "metrics.jsonl", "performance.csv"})
       if (name == known) return true;
     return name.starts_with("events.out.tfevents.") || is_temporary(path);
   }

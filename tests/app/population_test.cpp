@@ -60,12 +60,12 @@ TEST(Population, SweptMembersEqualRunsConfiguredSo) {
   const fs::path population = folder / "population", sweep = folder / "sweep.toml", alone = folder / "alone";
   write_text(sweep, "method = \"zip\"\n[parameters]\nlr = [1e-3, 2e-3]\ngamma = {values = [0.9, 0.95]}\n");
   run(small_run(population, {"--num-seeds", "2", "--sweep", sweep.string()}));
-  run(small_run(alone, {"--seed", "2", "--learning-rate", "2e-3", "--gamma", "0.95"}));
+  run(small_run(alone, {"--seed", "4", "--learning-rate", "2e-3", "--gamma", "0.95"}));
   expect_same_run(alone, population / "members" / "0003");
   const std::vector<std::string> lines = lines_of(population / "members.csv");
   ASSERT_EQ(lines.size(), 5u);
   EXPECT_TRUE(lines[0].starts_with("member,seed,learning_rate,gamma,")) << lines[0];
-  EXPECT_TRUE(lines[4].starts_with("0003,2,0.002,0.95,")) << lines[4];
+  EXPECT_TRUE(lines[4].starts_with("0003,4,0.002,0.95,")) << lines[4];
   EXPECT_EQ(text_of(population / "sweep.toml"), text_of(sweep));
 }
 
@@ -115,7 +115,8 @@ TEST(Population, RefusesWhatMakesNoSense) {
   with_sweep("[parameters]\nlr = {min = 1e-4, max = 1e-2}\n", "a range is of method random");
   with_sweep("method = \"random\"\n[parameters]\nlr = {min = 1e-4, max = 1e-2}\n", "count is missing");
   with_sweep("method = \"random\"\ncount = 2\n[parameters]\nlr = {min = 0, max = 1e-2, log = true}\n", "above 0");
-  with_sweep("method = \"random\"\ncount = 2\n[parameters]\nlr = {min = 1e-2, max = 1e-3}\n", "min must be at most max");
+  with_sweep("method = \"random\"\ncount = 2\n[parameters]\nlr = {min = 1e-2, max = 1e-3}\n",
+             "min must be at most max");
   with_sweep("method = \"zip\"\n[parameters]\nlr = [1e-3, 2e-3]\ngamma = [0.9]\n",
              "gamma = 1 values: method zip takes lists of one length, learning_rate has 2");
 }

@@ -27,6 +27,7 @@ std::vector<TrainConfig> member_configs() {
     TrainConfig c = small_config(task);
     c.road = "fused";
     c.max_episode_steps = 20;
+    c.num_shards = 1;
     configs.push_back(c);
   }
   configs[0].num_envs = 4, configs[0].num_steps = 128, configs[0].hidden_sizes = {64, 64}, configs[0].target_kl = 0.01;
@@ -128,8 +129,9 @@ TEST_F(GpuPopulation, GoesOnWhereItWasSaved) {
     }
     const std::vector<Trace> rest = run_all(*second, 5);
     for (std::size_t k = 0; k < 3; ++k) {
-      EXPECT_EQ(numbers(rest[k].metrics.back()), numbers(whole[k].metrics.back()));
-      EXPECT_EQ(rest[k].state, whole[k].state);
+      Trace tail = whole[k];
+      tail.metrics.erase(tail.metrics.begin(), tail.metrics.begin() + 9);
+      expect_same_bits(rest[k], tail);
     }
   }
 }

@@ -11,7 +11,7 @@ struct SquareSink {
   static constexpr int kPasses = 1;
   float mean;
   double squares;
-  int pass = 0;
+  int pass = 0, first = 0;
   __device__ __forceinline__ void add(bool there, float v) {
     const double g = there ? static_cast<double>(v * mean) : 0.0;
     squares += g * g;
@@ -30,6 +30,58 @@ struct SquareSink {
   }
 };
 
+// Adam's state of a thread's parameters, in the order of its sums: neighbouring threads touch neighbouring numbers.
+template <class S>
+struct OwnState {
+  static constexpr int kStride = Fused<S>::kThreads, kEach = Fused<S>::kMostSums * kStride;
+  float* base;
+  __device__ __forceinline__ float& m(int k) const { return base[k * kStride]; }
+  __device__ __forceinline__ float& v(int k) const { return base[kEach + k * kStride]; }
+  __device__ __forceinline__ float& w(int k) const { return base[2 * kEach + k * kStride]; }
+};
+
+// Brings the state from the flat buffers into that order, or back.
+template <class S, bool kLoad>
+struct TransferSink {
+  static constexpr int kPasses = 1;
+  OwnState<S> own;
+  float *moment1, *moment2, *parameters;
+  int pass = 0, first = 0;
+  template <int L>
+  __device__ __forceinline__ void one(bool there, const ParameterPlace& place, float, int i) const {
+    if (!there) return;
+    if constexpr (kLoad)
+      own.m(first + i) = moment1[place.flat], own.v(first + i) = moment2[place.flat],
+                    own.w(first + i) = parameters[place.flat];
+    else
+      moment1[place.flat] = own.m(first + i), moment2[place.flat] = own.v(first + i),
+      parameters[place.flat] = own.w(first + i);
+  }
+  template <int L>
+  __device__ __forceinline__ void two(bool there, const ParameterPlace& place, float, float, int i, int j) const {
+    one<L>(there, place, 0.0f, i);
+    one<L>(there, {place.flat + 1, 0, 0}, 0.0f, j);
+  }
+  template <int L>
+  __device__ __forceinline__ void bias(bool there, const ParameterPlace& place, float, int i) const {
+    one<L>(there, place, 0.0f, i);
+  }
+};
+
+template <class S>
+template <bool kLoad>
+__device__ __forceinline__ void Fused<S>::transfer_states() {
+  TransferSink<S, kLoad> sink{{at(args.own) + threadIdx.x}, at(args.moment1), at(args.moment2), at(args.parameters)};
+  const float none[kMostSums] = {};
+  const auto of = [&]<class Net>(const Net*, int net) {
+    each_unit<Net, 0>(net, reinterpret_cast<const float(&)[Net::kSums]>(none), sink);
+  };
+  if (kSame || group % 2 == 0)
+    of(static_cast<const Actor*>(nullptr), group % 2);
+  else
+    of(static_cast<const Critic*>(nullptr), 1);
+}
+
 // Adam's step, unit by unit: first all of a unit's state is read, then it is stepped and written.
 template <class S, class Net>
 struct StepSink {
@@ -42,20 +94,20 @@ struct StepSink {
   }
   static constexpr int kMost = most_numbers();
 
-  float *moment1, *moment2, *parameters;
+  OwnState<S> own;
   T* weights;
   float* biases;
   typename Fused<S>::AdamScale adam;
   float mean;
   typename Fused<S>::template AdamState<kMost> state;
-  int pass = 0;  // 0: read, 1: step and write
+  int pass = 0, first = 0;  // pass 0: read, 1: step and write
 
-  __device__ __forceinline__ void fetch(int flat, int i) {
-    state.m[i] = moment1[flat], state.v[i] = moment2[flat], state.w[i] = parameters[flat];
+  __device__ __forceinline__ void fetch(int i) {
+    state.m[i] = own.m(first + i), state.v[i] = own.v(first + i), state.w[i] = own.w(first + i);
   }
-  __device__ __forceinline__ float step(int flat, float v, int i) {
+  __device__ __forceinline__ float step(float v, int i) {
     adam.step(v * mean, state.m[i], state.v[i], state.w[i]);
-    moment1[flat] = state.m[i], moment2[flat] = state.v[i], parameters[flat] = state.w[i];
+    own.m(first + i) = state.m[i], own.v(first + i) = state.v[i], own.w(first + i) = state.w[i];
     return state.w[i];
   }
   template <int L>
@@ -67,9 +119,9 @@ struct StepSink {
   template <int L>
   __device__ __forceinline__ void one(bool there, const ParameterPlace& place, float v, int i) {
     constexpr int kInputs = Net::width(L);
-    if (there && pass == 0) fetch(place.flat, i);
+    if (there && pass == 0) fetch(i);
     if (there && pass == 1) {
-      const float w = step(place.flat, v, i);
+      const float w = step(v, i);
       T* to = weight<L>(place);
       put(to, w);
       if constexpr (doubled(L)) put(to + kInputs, w);
@@ -78,34 +130,19 @@ struct StepSink {
   template <int L>
   __device__ __forceinline__ void two(bool there, const ParameterPlace& place, float v0, float v1, int i, int j) {
     constexpr int kInputs = Net::width(L);
-    if constexpr (S::kEvenOffsets) {
-      if (there && pass == 0) {
-        const float2 m = *reinterpret_cast<const float2*>(moment1 + place.flat);
-        const float2 v = *reinterpret_cast<const float2*>(moment2 + place.flat);
-        const float2 w = *reinterpret_cast<const float2*>(parameters + place.flat);
-        state.m[i] = m.x, state.v[i] = v.x, state.w[i] = w.x;
-        state.m[j] = m.y, state.v[j] = v.y, state.w[j] = w.y;
-      }
-      if (there && pass == 1) {
-        adam.step(v0 * mean, state.m[i], state.v[i], state.w[i]);
-        adam.step(v1 * mean, state.m[j], state.v[j], state.w[j]);
-        *reinterpret_cast<float2*>(moment1 + place.flat) = make_float2(state.m[i], state.m[j]);
-        *reinterpret_cast<float2*>(moment2 + place.flat) = make_float2(state.v[i], state.v[j]);
-        *reinterpret_cast<float2*>(parameters + place.flat) = make_float2(state.w[i], state.w[j]);
-        T* to = weight<L>(place);
-        put(to, state.w[i], state.w[j]);
-        if constexpr (doubled(L)) put(to + kInputs, state.w[i], state.w[j]);
-      }
-    } else {
-      one<L>(there, place, v0, i);
-      one<L>(there, {place.flat + 1, place.row, place.column + 1}, v1, j);
+    if (there && pass == 0) fetch(i), fetch(j);
+    if (there && pass == 1) {
+      const float w0 = step(v0, i), w1 = step(v1, j);
+      T* to = weight<L>(place);
+      put(to, w0, w1);
+      if constexpr (doubled(L)) put(to + kInputs, w0, w1);
     }
   }
   template <int L>
   __device__ __forceinline__ void bias(bool there, const ParameterPlace& place, float v, int i) {
     constexpr int kAt = Net::bias_at(L);
-    if (there && pass == 0) fetch(place.flat, i);
-    if (there && pass == 1) biases[kAt + place.row] = step(place.flat, v, i);
+    if (there && pass == 0) fetch(i);
+    if (there && pass == 1) biases[kAt + place.row] = step(v, i);
   }
 };
 
@@ -123,9 +160,7 @@ __device__ __forceinline__ void Fused<S>::update_alone(int net, int index) {
   mark(FusedPhase::norm);
   if (shared.apply != 0) {
     const Pass<Net> p = pass<Net>(net);
-    StepSink<S, Net> step{at(args.moment1),
-                          at(args.moment2),
-                          at(args.parameters),
+    StepSink<S, Net> step{{at(args.own) + threadIdx.x},
                           const_cast<T*>(p.weights),
                           const_cast<float*>(p.biases),
                           adam_scale(),
@@ -133,9 +168,8 @@ __device__ __forceinline__ void Fused<S>::update_alone(int net, int index) {
                           {}};
     each_unit<Net, 0>(net, sums, step);
     if (own.flat >= 0) {
-      float m = step.moment1[own.flat], v = step.moment2[own.flat], w = step.parameters[own.flat];
+      float &m = at(args.moment1)[own.flat], &v = at(args.moment2)[own.flat], &w = at(args.parameters)[own.flat];
       step.adam.step(own.value, m, v, w);
-      step.moment1[own.flat] = m, step.moment2[own.flat] = v, step.parameters[own.flat] = w;
       if (own.index < kMostOutputs)
         step.biases[Net::bias_at(Net::kHidden) + own.index] = w;
       else

@@ -83,6 +83,7 @@ struct FusedArgs {
   Moments* observations;       // [blocks][obs_dim] of this rollout's observations, where they are normalised
   VarianceTerms* variance;     // [blocks]
   EpisodeStats* episodes;      // [blocks]
+  float* own;  // of one block: Adam's state as its threads step it [3][sums of a network][threads]; of a launch alone
   float* gradients;            // [num_parameters] of the last minibatch, before clipping
   unsigned long long* norms;   // [4][kNormWords] squared norms as integers; zero at first
   FusedTally* tally;           // zero at first

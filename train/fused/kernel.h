@@ -89,6 +89,7 @@ __device__ void Fused<S>::clear_activations() {
 
 template <class S>
 __device__ __forceinline__ void Fused<S>::iteration() {
+  returns = {};
   rollout();
   clear_activations();
   if constexpr (S::kNormalizeReward) publish_returns();
@@ -131,6 +132,7 @@ __device__ void Fused<S>::run() {
       for (int k = 0; k < 3; ++k) shared.return_state[k] = at(args.return_state)[k];
   }
   load_parameters();
+  if constexpr (kAlone) transfer_states<true>();
   if constexpr (S::kNormalizeObservation) load_normalizer();
   block_barrier();
   mark(FusedPhase::start);
@@ -139,6 +141,7 @@ __device__ void Fused<S>::run() {
     finish(i + 1 == args.iterations);
   }
   announce(shared.control.iteration);
+  if constexpr (kAlone) transfer_states<false>();
   if (block != 0 || threadIdx.x != 0) return;
   *at(args.control) = shared.control;
   at(args.tally)->barriers = barriers, at(args.tally)->updates = updates;

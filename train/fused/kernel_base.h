@@ -62,6 +62,7 @@ struct Fused {
   static constexpr int kMinibatches = S::kMinibatches;  // of an iteration
   // One block, and of each network one group: whoever gathers a gradient steps the parameter.
   static constexpr bool kAlone = S::kBlocks == 1 && kParts == 1;
+  static constexpr int kMostSums = Actor::kSums > Critic::kSums ? Actor::kSums : Critic::kSums;
 
   struct Shared {
     Control control;
@@ -246,6 +247,8 @@ struct Fused {
   __device__ __forceinline__ void update_alone(int net, int index);
   template <class Net, int L, class Sink>
   __device__ __forceinline__ void each_unit(int net, const float (&sums)[Net::kSums], Sink& sink) const;
+  template <bool kLoad>
+  __device__ __forceinline__ void transfer_states();
   // A gradient that one thread of a group has of what lanes gathered; flat: -1 for none.
   struct LaneGradient {
     int flat, index;
@@ -253,8 +256,9 @@ struct Fused {
   };
   __device__ LaneGradient sum_lanes(int net, const float (&lane_sums)[kLaneSums], float mean);
   template <class Net>
-  __device__ __forceinline__ void loss(const Pass<Net>& pass, int net, int row, const float (&record)[kRecord],
-                                       float2 scale, float (&lane_sums)[kLaneSums]) const;
+  __device__ __forceinline__ void loss(const LossWeights<float>& weights, const Pass<Net>& pass, int net, int row,
+                                       const float (&record)[kRecord], float2 scale,
+                                       float (&lane_sums)[kLaneSums]) const;
   __device__ double reduce_gradients();
   __device__ void sum_losses();
   __device__ double exchange(double squares);

@@ -8,9 +8,9 @@ namespace hotloop {
 // The loss of this lane's row and its gradient with respect to the head's outputs, times the number of rows.
 template <class S>
 template <class Net>
-__device__ __forceinline__ void Fused<S>::loss(const Pass<Net>& pass, int net, int row, const float (&record)[kRecord],
-                                               float2 scale, float (&lane_sums)[kLaneSums]) const {
-  const LossWeights<float> weights = loss_weights<float>(shared.update);
+__device__ __forceinline__ void Fused<S>::loss(const LossWeights<float>& weights, const Pass<Net>& pass, int net,
+                                               int row, const float (&record)[kRecord], float2 scale,
+                                               float (&lane_sums)[kLaneSums]) const {
   float out[Net::kHeadColumns], d[Net::kHeadColumns] = {};
 #pragma unroll
   for (int k = 0; k < Net::kHeadColumns; ++k) out[k] = pass.out[row * Net::kHeadColumns + k];
@@ -55,6 +55,7 @@ __device__ __forceinline__ void Fused<S>::gather(int net, int index, float (&sum
 #pragma unroll
   for (int k = 0; k < kLaneSums; ++k) lane_sums[k] = 0.0f;
   const float2 scale = shared.advantage[index];
+  const LossWeights<float> weights = loss_weights<float>(shared.update);
   const int first_position = index % args.num_minibatches * args.minibatch_rows;
   const int row = group_warp * kWarpRows;
   const bool own = lane < kWarpRows;
@@ -87,7 +88,7 @@ __device__ __forceinline__ void Fused<S>::gather(int net, int index, float (&sum
     __syncwarp();
     const auto lane_loss = [&] {
       if (valid) {
-        loss(p, net, row + lane, record, scale, lane_sums);
+        loss(weights, p, net, row + lane, record, scale, lane_sums);
       } else if (own) {
         T* to = p.template gradient<Net::kHidden + 1>(row + lane);
 #pragma unroll
@@ -175,6 +176,7 @@ __device__ __forceinline__ void Fused<S>::each_unit(int net, const float (&sums)
   for (int u = 0; u < kUnits; ++u) {
     const float* acc = sums + kSumAt + u * kNumbers;
     const UnitOf<S, Net, L, Sink> to{acc, sink, net, first_row + kStep * u, first_column};
+    sink.first = kSumAt + u * kNumbers;
 #pragma unroll
     for (int pass = 0; pass < Sink::kPasses; ++pass) {
       sink.pass = pass;
@@ -221,7 +223,7 @@ struct PartialSink {
   static constexpr int kPasses = 1;
   const Fused<S>& fused;
   float mean;
-  int pass = 0;
+  int pass = 0, first = 0;
   template <int L>
   __device__ __forceinline__ void one(bool there, ParameterPlace place, float v, int) const {
     if (there) fused.put_partial(place.flat, v * mean);

@@ -151,6 +151,8 @@ __device__ void Fused<S>::rollout_together() {
   // as many rounds for both groups: their barriers may be wide
   for (int round = 0; round < S::kBlockEnvs; round += kGroupWorlds * S::kGroups) {
     const int first = round + kGroupWorlds * group;
+    // a group without worlds would take issue slots from the other
+    if (!S::kWideBarriers && first >= S::kBlockEnvs) continue;
     const std::int64_t w = static_cast<std::int64_t>(block) * S::kBlockEnvs + first + lane % kGroupWorlds;
     const bool here = lane < kGroupWorlds && first + lane < S::kBlockEnvs && w < args.book.num_envs;
     const bool steps = group_warp == 0 && here;

@@ -185,6 +185,7 @@ FusedShape fused_shape(const TrainConfig& config, const PolicySpec& policy, cons
   s.partials = parts * s.tile_blocks;
   s.record = round_up(static_cast<int>(policy.obs_dim + policy.action.dim()) + 3, 4);
   s.loss_rows = kGroups * s.tile_blocks;
+  if (s.blocks == 1 && parts == 1) s.own = 3 * std::max(n.actor.sums(), n.critic.sums()) * s.threads;
   s.shared_bytes = shared_bytes(n, policy, s.row_tiles, minibatches(config));
   return s;
 }
@@ -276,6 +277,8 @@ namespace hotloop {{
 static_assert(Fused<Special>::kSharedBytes <= {shared_bytes});
 static_assert(Fused<Special>::kRecord == {record});
 static_assert(Fused<Special>::kPartials == {partials});
+static_assert(Fused<Special>::kAlone == ({own} > 0) &&
+              (!Fused<Special>::kAlone || 3 * Fused<Special>::kMostSums * Fused<Special>::kThreads == {own}));
 }}  // namespace hotloop
 extern "C" __global__ void __launch_bounds__({threads}, 1)
     special_kernel(const __grid_constant__ hotloop::FusedArgs args) {{
@@ -314,7 +317,8 @@ SpecialKernelSource fused_source(const TrainConfig& config, const EnvEntry& env,
       fmt::arg("block_envs", shape.block_envs), fmt::arg("groups", kGroups), fmt::arg("row_tiles", shape.row_tiles),
       fmt::arg("slice", shape.slice), fmt::arg("minibatches", minibatches(config)),
       fmt::arg("offsets", offsets(policy)), fmt::arg("shared_bytes", shape.shared_bytes),
-      fmt::arg("record", shape.record), fmt::arg("partials", shape.partials), fmt::arg("threads", shape.threads));
+      fmt::arg("record", shape.record), fmt::arg("own", shape.own), fmt::arg("partials", shape.partials),
+      fmt::arg("threads", shape.threads));
   return source;
 }
 

@@ -23,6 +23,7 @@ struct FusedShape {
   int slice = 0;      // parameters that one block steps
   int partials = 0;   // partial sums of a gradient
   int loss_rows = 0;  // partial sums of the losses
+  int own = 0;        // floats of Adam's state as the threads of one block alone step it
   int record = 0;     // floats of one step's record
   std::size_t shared_bytes = 0;
 };

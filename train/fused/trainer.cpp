@@ -86,6 +86,7 @@ void FusedPpoTrainer::allocate() {
   episodes_ = Buffer<EpisodeStats>(device, blocks);
   partials_ = floats(static_cast<std::int64_t>(shape_.slice) * shape_.blocks * shape_.partials);
   loss_partials_ = floats(static_cast<std::int64_t>(shape_.loss_rows) * kLossStride);
+  own_ = floats(shape_.own);
   ended_ = Buffer<std::uint8_t>(device, static_cast<std::size_t>(t * n));
   truncations_ = Buffer<std::int32_t>(device, static_cast<std::size_t>(n));
   advantages_ = Buffer<AdvantageTerms>(
@@ -140,6 +141,7 @@ FusedArgs FusedPpoTrainer::arguments() const {
   a.observations = observations_.data();
   a.variance = variance_.data();
   a.episodes = episodes_.data();
+  a.own = own_.data();
   a.gradients = gradients_.data();
   a.norms = norms_.data();
   a.tally = tally_.data();

@@ -54,7 +54,7 @@ class FusedPpoTrainer : public Trainer {
   std::unique_ptr<Batch> batch_;
   std::unique_ptr<Arena> arena_;  // after show_rollout()
   Buffer<EpisodeStats> episodes_;
-  Buffer<float> observation_, record_, reward_, value_, final_observation_, partials_, loss_partials_;
+  Buffer<float> observation_, record_, reward_, value_, final_observation_, partials_, loss_partials_, own_;
   Buffer<std::uint8_t> ended_;
   Buffer<std::int32_t> truncations_;
   Buffer<AdvantageTerms> advantages_;

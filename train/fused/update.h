@@ -161,7 +161,11 @@ __device__ __forceinline__ void Fused<S>::AdamScale::step(float g, float& m, flo
   g *= gradient;
   m = beta1 * m + (1.0f - beta1) * g;
   v = beta2 * v + (1.0f - beta2) * g * g;
-  w -= step_size * m / (sqrtf(v) * correction + eps);
+  // to a few units in the last place: IEEE's root and quotient would be most of a step's instructions
+  float root, quotient;
+  asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(v));
+  asm("div.approx.f32 %0, %1, %2;" : "=f"(quotient) : "f"(step_size * m), "f"(root * correction + eps));
+  w -= quotient;
 }
 
 template <class S>
