@@ -1,0 +1,135 @@
+#include "bench/watch_bench.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <thread>
+
+#include "bench/bench.h"
+#include "train/trainer.h"
+#include "viz/gl/context.h"
+#include "viz/gl/frame_buffer.h"
+#include "viz/gl/objects.h"
+#include "viz/headless.h"
+#include "viz/source/training_source.h"
+#include "viz/watch.h"
+
+namespace hotloop {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int kWindows = 5;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// Draws the worlds of a training until it is stopped, on a thread of its own.
+class Drawing {
+ public:
+  explicit Drawing(TrainingSource& source) : source_(source), thread_([this] { run(); }) {}
+  ~Drawing() {
+    stop_ = true;
+    thread_.join();
+  }
+  Drawing(const Drawing&) = delete;
+  Drawing& operator=(const Drawing&) = delete;
+
+  void wait_until_ready() const {
+    while (!ready_ && !failure_set_) std::this_thread::yield();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+  std::int64_t frames() const { return frames_; }
+
+ private:
+  void run() {
+    try {
+      draw();
+    } catch (...) {
+      failure_ = std::current_exception();
+      failure_set_ = true;
+    }
+  }
+  void draw() {
+    const Device device = source_.info().device;
+    const HeadlessContext context(device.is_cuda() ? device.index : -1);
+    const std::int64_t worlds = source_.info().num_worlds;
+    FrameBuffer buffer(source_.visual().num_frames(), worlds, device);
+    Scene scene(source_.visual(), interactive_quality());
+    RenderTarget picture(1);
+    const int width = is_software_gl() ? 1280 : 1920, height = is_software_gl() ? 720 : 1080;
+    picture.resize(width, height);
+    WorldGrid grid;
+    grid.count = worlds;
+    const Camera camera = grid_camera(source_.visual(), grid);
+    while (!stop_) {
+      const auto start = Clock::now();
+      buffer.update(source_, 0, worlds);
+      scene.draw(buffer, grid, camera, {}, {}, {picture.framebuffer(), width, height});
+      glFlush();
+      ++frames_;
+      ready_ = frames_ > 3;  // programs are made
+      const double period = picture_period(1e-3 * scene.stats().gpu_milliseconds, device.is_cuda());
+      while (!stop_ && seconds_since(start) < std::max(period, 1.0 / 60))
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    glFinish();
+  }
+
+  TrainingSource& source_;
+  std::atomic<bool> stop_ = false, ready_ = false, failure_set_ = false;
+  std::atomic<std::int64_t> frames_ = 0;
+  std::exception_ptr failure_;
+  std::thread thread_;  // last: it uses the others
+};
+
+// Steps/s of a training over one window.
+double rate_of(Trainer& trainer, TrainObserver* observer, std::int64_t steps, double seconds) {
+  const std::int64_t at_once = trainer.most_at_once();
+  std::int64_t iterations = 0;
+  const auto start = Clock::now();
+  while (iterations == 0 || seconds_since(start) < seconds) {
+    trainer.enqueue(at_once);
+    iterations += at_once;
+    if (observer != nullptr) observer->queued();
+    while (trainer.poll()) {
+    }
+    while (trainer.in_flight() + at_once > trainer.depth()) trainer.wait();
+  }
+  while (trainer.in_flight() > 0) trainer.wait();
+  return static_cast<double>(iterations * steps) / seconds_since(start);
+}
+
+}  // namespace
+
+std::vector<BenchResult> bench_watch(const TrainConfig& config, double seconds) {
+  const EnvEntry& env = find_environment(config.task);
+  const Device device = parse_device(config.device);
+  const std::int64_t steps = config.num_envs * config.num_steps;
+  std::vector<double> alone, watched, ratios, pictures;
+  const std::unique_ptr<Trainer> plain = make_trainer(config, env, device);
+  const std::unique_ptr<Trainer> shown = make_trainer(config, env, device);
+  TrainingSource source(config, device);
+  source.started({config, *shown, {}, 1});
+  rate_of(*plain, nullptr, steps, seconds / 2);
+  rate_of(*shown, &source, steps, seconds / 2);
+  for (int window = 0; window < kWindows; ++window) {
+    alone.push_back(rate_of(*plain, nullptr, steps, seconds));
+    Drawing drawing(source);
+    rate_of(*shown, &source, steps, seconds / 4);
+    drawing.wait_until_ready();
+    const std::int64_t before = drawing.frames();
+    const auto start = Clock::now();
+    watched.push_back(rate_of(*shown, &source, steps, seconds));
+    pictures.push_back(static_cast<double>(drawing.frames() - before) / seconds_since(start));
+    ratios.push_back(watched.back() / alone.back());
+  }
+  source.ended();
+  const std::string name = fmt::format("watch.{}.{}x{}.{}.{}", config.task, config.num_envs, config.num_steps,
+                                       config.precision, road_name(shown->road()));
+  return {summary(name + ".alone", "steps/s", alone), summary(name + ".watched", "steps/s", watched),
+          summary(name + ".ratio", "of 1", ratios), summary(name + ".drawn", "frames/s", pictures)};
+}
+
+}  // namespace hotloop
