@@ -10,10 +10,21 @@
 
 #include "data/file.h"
 #include "sim/core/error.h"
+#include "sim/core/value.h"
 
 namespace hotloop {
 
 namespace fs = std::filesystem;
+
+fs::path output_path(const std::string& output) {
+  std::error_code reason;
+  fs::path path = output;
+  path = fs::weakly_canonical(fs::absolute(path.has_filename() ? path : path.parent_path()), reason);
+  if (reason || !path.has_filename()) throw Error("-o " + shown(output) + ": nothing can be written there");
+  if (!fs::is_directory(path.parent_path(), reason))
+    throw Error("-o " + shown(output) + ": folder " + one_line(path.parent_path().string()) + " is not there");
+  return path;
+}
 
 void synchronize_path(const fs::path& path, int flags) {
   const detail::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags));

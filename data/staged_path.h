@@ -27,6 +27,10 @@ class StagedPath {
   std::filesystem::path target_, staged_;
 };
 
+// What a command's option -o names: an absolute path without symbolic links, in a folder that is there, since one with
+// a mistyped name would be made by mistake. Error "-o ...".
+std::filesystem::path output_path(const std::string& output);
+
 // Makes a file, or the entries of a folder (flags O_DIRECTORY), durable.
 void synchronize_path(const std::filesystem::path& path, int flags = 0);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -271,6 +272,7 @@ int compare_command(const CompareOptions& options) {
   if (!options.plot.empty() && !options.plot.ends_with(".svg"))
     throw Error("--plot " + shown(options.plot) + ": must end in .svg");
   const Comparison comparison = read_comparison(options.targets, options.rule);
+  for (const std::string& why : comparison.left_out) std::fputs(("left out: " + why + "\n").c_str(), stderr);
   const Results results = compute(comparison, options);
   if (!options.plot.empty()) {
     const BootstrapConfig config = {std::min(options.resamples, kMaxCurveResamples),

@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "data/file.h"
-#include "sim/core/error.h"
 #include "sim/core/value.h"
 
 namespace hotloop {
@@ -53,7 +52,7 @@ MetricTable read_metric_table(const std::filesystem::path& path) {
     rest.remove_prefix(end + 1);
     return line;
   };
-  if (rest.find('\n') == std::string_view::npos) throw Error(path.string() + ": holds no rows yet");
+  if (rest.find('\n') == std::string_view::npos) throw NoValues(path.string() + ": holds no rows yet");
   MetricTable table;
   table.path = path.string();
   for (const std::string_view name : cells_of(next_line())) table.names.emplace_back(name);

@@ -5,7 +5,14 @@
 #include <utility>
 #include <vector>
 
+#include "sim/core/error.h"
+
 namespace hotloop {
+
+// Of a run that has no value of a metric: it was stopped before, or has not come so far.
+struct NoValues : Error {
+  using Error::Error;
+};
 
 struct MetricTable {
   std::string path;
@@ -18,8 +25,8 @@ struct MetricTable {
   std::vector<std::pair<double, double>> pairs(const std::string& x, const std::string& y) const;
 };
 
-// A file that MetricWriter writes, maybe at this moment: a last line without its end is left out. Error naming file and
-// line for what is no such file.
+// A file that MetricWriter writes, maybe at this moment: a last line without its end is left out. NoValues where it
+// holds none yet, Error naming file and line for what is no such file.
 MetricTable read_metric_table(const std::filesystem::path& path);
 
 }  // namespace hotloop

@@ -44,13 +44,18 @@ std::vector<std::string> folders_of(const std::string& pattern) {
   return folders;
 }
 
-std::vector<NamedRun> read_runs(const std::vector<std::string>& arguments, const ScoreRule& rule) {
+std::vector<NamedRun> read_runs(const std::vector<std::string>& arguments, const ScoreRule& rule,
+                                std::vector<std::string>& left_out) {
   std::vector<NamedRun> runs;
   std::set<fs::path> seen;
   const auto add = [&](const std::string& group, const std::string& pattern) {
     for (const std::string& folder : folders_of(pattern)) {
       if (!seen.insert(fs::canonical(folder)).second) throw Error("run " + shown(folder) + ": given twice");
-      runs.push_back({group, read_run(folder, rule)});
+      try {
+        runs.push_back({group, read_run(folder, rule)});
+      } catch (const NoValues& e) {
+        left_out.emplace_back(e.what());
+      }
     }
   };
   for (const std::string& argument : arguments) {
@@ -69,6 +74,7 @@ std::vector<NamedRun> read_runs(const std::vector<std::string>& arguments, const
       if (more) list.remove_prefix(comma + 1);
     }
   }
+  if (runs.empty()) throw Error(left_out.at(0));
   return runs;
 }
 
@@ -111,9 +117,9 @@ void name_groups(std::vector<NamedRun>& runs) {
 }  // namespace
 
 Comparison read_comparison(const std::vector<std::string>& arguments, const ScoreRule& rule) {
-  std::vector<NamedRun> runs = read_runs(arguments, rule);
-  name_groups(runs);
   Comparison comparison;
+  std::vector<NamedRun> runs = read_runs(arguments, rule, comparison.left_out);
+  name_groups(runs);
   const auto place = [](auto& list, const auto& is_it) {
     return static_cast<std::size_t>(std::find_if(list.begin(), list.end(), is_it) - list.begin());
   };

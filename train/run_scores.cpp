@@ -54,7 +54,7 @@ ScoredRun read_run(const fs::path& folder, const ScoreRule& rule) {
   if (!fs::is_regular_file(folder / "config.toml", ignored))
     throw Error(shown(folder.string()) + ": is not a run folder, it holds no config.toml");
   const fs::path metrics = folder / "metrics.csv";
-  if (!fs::exists(metrics, ignored)) throw Error(shown(folder.string()) + ": the run holds no metrics.csv");
+  if (!fs::exists(metrics, ignored)) throw NoValues(shown(folder.string()) + ": the run holds no metrics.csv");
   ScoredRun run;
   run.path = folder.string();
   run.config = resolve_settings(read_settings(folder / "config.toml"));
@@ -62,8 +62,8 @@ ScoredRun read_run(const fs::path& folder, const ScoreRule& rule) {
   for (const auto& [step, value] : read_metric_table(metrics).pairs(kStep, rule.metric))
     if (!rule.until || step <= *rule.until) run.curve.push_back({step, 0, value});
   if (run.curve.empty())
-    throw Error(fmt::format("{}: no value of {}{}", metrics.string(), rule.metric,
-                            rule.until ? fmt::format(" up to step {:.0f}", *rule.until) : std::string(" yet")));
+    throw NoValues(fmt::format("{}: no value of {}{}", metrics.string(), rule.metric,
+                               rule.until ? fmt::format(" up to step {:.0f}", *rule.until) : std::string(" yet")));
   if (rule.seconds) read_seconds(folder / "performance.csv", run.curve);
   run.score = score_of(run.curve, rule.kind);
   return run;

@@ -8,6 +8,7 @@
 
 #include "train/bootstrap.h"
 #include "train/config.h"
+#include "train/metric_table.h"
 
 namespace hotloop {
 
@@ -31,7 +32,7 @@ struct ScoreRule {
   bool seconds = false;                         // read them
 };
 
-// Error naming the folder or file where it is no run or has no values of the metric.
+// Error naming the folder or file where it is no run, NoValues where it has no value.
 ScoredRun read_run(const std::filesystem::path& folder, const ScoreRule& rule);
 
 struct RunGroup {
@@ -43,11 +44,12 @@ struct RunGroup {
 struct Comparison {
   std::vector<std::string> tasks;
   std::vector<RunGroup> groups;
+  std::vector<std::string> left_out;  // why, a line for each run without a value
 };
 
 // Runs of arguments RUN and NAME=RUN,RUN,...; a RUN may be a pattern as of the shell. Those without a name are grouped
 // by exp_name and by the settings in which runs of one task differ, apart from seed and what does not reach a policy.
-// Error for what is no run, a run given twice, and groups that do not have the same tasks.
+// Error for what is no run, a run given twice, no run with a value, and groups that do not have the same tasks.
 Comparison read_comparison(const std::vector<std::string>& arguments, const ScoreRule& rule);
 
 }  // namespace hotloop

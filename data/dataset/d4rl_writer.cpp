@@ -13,7 +13,7 @@ class D4rlWriter : public DatasetWriter {
  public:
   D4rlWriter(const fs::path& path, const DatasetInfo& info)
       : path_(path),
-        file_(create_hdf5(path)),
+        file_(path),
         width_(static_cast<std::size_t>(info.env.obs_dim())),
         observations_(file_.get(), "observations", hdf5_type(DType::f32, "HDF5"), {width_}),
         next_observations_(file_.get(), "next_observations", hdf5_type(DType::f32, "HDF5"), {width_}),
@@ -43,7 +43,7 @@ class D4rlWriter : public DatasetWriter {
     const Hdf5Quiet quiet;
     for (RowDataset* set : {&observations_, &next_observations_, &actions_, &rewards_, &terminals_, &timeouts_})
       set->finish();
-    flush_hdf5(file_, path_);
+    file_.finish();
   }
 
  private:
@@ -55,7 +55,7 @@ class D4rlWriter : public DatasetWriter {
 
   Hdf5Quiet quiet_;
   fs::path path_;
-  Hdf5Handle file_;
+  Hdf5File file_;
   std::size_t width_;
   RowDataset observations_, next_observations_, actions_, rewards_, terminals_, timeouts_;
 };

@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t kChunkBytes = 512 * 1024;  // below the chunk cache of HDF5's readers, 1 MiB
 // What HDF5 writes in small pieces lies together: between the data of episodes it would cost a disk access a piece.
 constexpr hsize_t kSmallPiecesBytes = hsize_t{1} << 20;
+constexpr std::size_t kNamesBytes = 128;  // of a group's members: more would make HDF5 allocate them anew
 
 // Without the time of writing, so that the same episodes are the same bytes.
 Hdf5Handle dataset_properties() {
@@ -21,32 +22,51 @@ Hdf5Handle dataset_properties() {
 
 std::string cannot_write(const std::string& name) { return "cannot write '" + name + "'"; }
 
-}  // namespace
-
-Hdf5Handle create_hdf5(const std::filesystem::path& path) {
+Hdf5Handle create_file(const std::filesystem::path& path) {
+  const Hdf5Quiet quiet;
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), "HDF5 properties");
   hdf5_check(H5Pset_meta_block_size(access.get(), kSmallPiecesBytes), "HDF5 properties");
   hdf5_check(H5Pset_small_data_block_size(access.get(), kSmallPiecesBytes), "HDF5 properties");
   return Hdf5Handle(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), cannot_write(path.string()));
 }
 
-void flush_hdf5(const Hdf5Handle& file, const std::filesystem::path& path) {
-  hdf5_check(H5Fflush(file.get(), H5F_SCOPE_GLOBAL), cannot_write(path.string()));
-  synchronize_path(path);
+}  // namespace
+
+Hdf5File::Hdf5File(const std::filesystem::path& path)
+    : path_(path),
+      file_(create_file(path)),
+      group_properties_(H5Pcreate(H5P_GROUP_CREATE), "HDF5 properties"),
+      set_properties_(dataset_properties()),
+      values_(path) {
+  hdf5_check(H5Pset_local_heap_size_hint(group_properties_.get(), kNamesBytes), "HDF5 properties");
+  hdf5_check(H5Pset_alloc_time(set_properties_.get(), H5D_ALLOC_TIME_EARLY), "HDF5 properties");
+  hdf5_check(H5Pset_fill_time(set_properties_.get(), H5D_FILL_TIME_NEVER), "HDF5 properties");
 }
 
-Hdf5Handle create_group(hid_t parent, const std::string& name) {
-  return Hdf5Handle(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), cannot_write(name));
+Hdf5Handle Hdf5File::create_group(hid_t parent, const std::string& name) const {
+  return Hdf5Handle(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, group_properties_.get(), H5P_DEFAULT),
+                    cannot_write(name));
 }
 
-void write_dataset(hid_t group, const std::string& name, hid_t type, const std::vector<hsize_t>& dims,
-                   const void* data) {
+void Hdf5File::write_dataset(hid_t group, const std::string& name, hid_t type, const std::vector<hsize_t>& dims,
+                             const void* data) {
   const Hdf5Handle space(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr), cannot_write(name));
-  const Hdf5Handle layout = dataset_properties();
-  const Hdf5Handle set(H5Dcreate2(group, name.c_str(), type, space.get(), H5P_DEFAULT, layout.get(), H5P_DEFAULT),
-                       cannot_write(name));
-  if (std::find(dims.begin(), dims.end(), 0u) != dims.end()) return;
-  hdf5_check(H5Dwrite(set.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), cannot_write(name));
+  const Hdf5Handle set(
+      H5Dcreate2(group, name.c_str(), type, space.get(), H5P_DEFAULT, set_properties_.get(), H5P_DEFAULT),
+      cannot_write(name));
+  std::size_t bytes = H5Tget_size(type);
+  for (const hsize_t n : dims) bytes *= n;
+  if (bytes == 0) return;
+  const haddr_t place = H5Dget_offset(set.get());
+  if (place == HADDR_UNDEF) throw Error(cannot_write(name));
+  values_.write(place, data, bytes);
+}
+
+void Hdf5File::finish() {
+  values_.finish();
+  hdf5_check(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL), cannot_write(path_.string()));
+  file_.reset();
+  synchronize_path(path_);
 }
 
 RowDataset::RowDataset(hid_t group, const std::string& name, Hdf5Handle type, std::vector<hsize_t> row_dims)

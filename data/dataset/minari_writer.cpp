@@ -25,27 +25,27 @@ constexpr int kScoreEpisodes = 100;              // that a reference score is th
 class MinariWriter : public DatasetWriter {
  public:
   MinariWriter(const fs::path& path, const DatasetInfo& info)
-      : data_(path / "data"), info_(info), bool_(hdf5_type(DType::boolean, "HDF5")), file_(create(data_)) {}
+      : data_(path / "data"), info_(info), bool_(hdf5_type(DType::boolean, "HDF5")), file_(file_in(data_)) {}
 
   void append(const Episode& episode) override {
     const Hdf5Quiet quiet;
     const auto length = static_cast<hsize_t>(episode.length), width = static_cast<hsize_t>(info_.env.obs_dim());
     const std::string name = fmt::format("episode_{}", episode.id);
-    const Hdf5Handle group = create_group(file_.get(), name);
+    const Hdf5Handle group = file_.create_group(file_.get(), name);
     write_integer_attribute(group.get(), "id", episode.id, name);
     write_integer_attribute(group.get(), "total_steps", episode.length, name);
     if (episode.seed >= 0) write_integer_attribute(group.get(), "seed", episode.seed, name);
     if (episode.world >= 0) write_integer_attribute(group.get(), "world", episode.world, name);
     write_reward_statistics(group.get(), episode, name);
     const auto write = [&](const char* name, hid_t type, const std::vector<hsize_t>& dims, const void* data) {
-      write_dataset(group.get(), name, type, dims, data);
+      file_.write_dataset(group.get(), name, type, dims, data);
     };
     write("observations", H5T_IEEE_F32LE, {length + 1, width}, episode.observations.data());
     write_actions(group.get(), episode);
     write("rewards", H5T_IEEE_F64LE, {length}, converted<double>(episode.rewards).data());
     write("terminations", bool_.get(), {length}, episode.terminated.data());
     write("truncations", bool_.get(), {length}, episode.truncated.data());
-    create_group(group.get(), "infos");  // readers want it even where it is empty
+    file_.create_group(group.get(), "infos");  // readers want it even where it is empty
     ++episodes_;
     steps_ += episode.length;
   }
@@ -53,23 +53,22 @@ class MinariWriter : public DatasetWriter {
   void finish() override {
     const Hdf5Quiet quiet;
     const fs::path path = data_ / "main_data.hdf5";
-    flush_hdf5(file_, path);
-    file_.reset();
+    file_.finish();
     write_file(data_ / "metadata.json", metadata(static_cast<double>(fs::file_size(path)) / 1e6));
   }
 
  private:
-  static Hdf5Handle create(const fs::path& data) {
-    const Hdf5Quiet quiet;
+  static fs::path file_in(const fs::path& data) {
     make_folder(data);
-    return create_hdf5(data / "main_data.hdf5");
+    return data / "main_data.hdf5";
   }
 
   void write_actions(hid_t group, const Episode& episode) {
     const ActionSpace& action = info_.env.action;
     std::vector<hsize_t> dims = {static_cast<hsize_t>(episode.length)};
     if (action.kind != ActionSpace::Kind::discrete) dims.push_back(static_cast<hsize_t>(action.dim()));
-    write_dataset(group, "actions", action.is_box() ? H5T_IEEE_F32LE : H5T_STD_I64LE, dims, episode.actions.data());
+    file_.write_dataset(group, "actions", action.is_box() ? H5T_IEEE_F32LE : H5T_STD_I64LE, dims,
+                        episode.actions.data());
   }
 
   static void write_reward_statistics(hid_t group, const Episode& episode, const std::string& name) {
@@ -110,7 +109,8 @@ class MinariWriter : public DatasetWriter {
 
   fs::path data_;
   DatasetInfo info_;
-  Hdf5Handle bool_, file_;
+  Hdf5Handle bool_;
+  Hdf5File file_;
   std::int64_t episodes_ = 0, steps_ = 0;
 };
 

@@ -20,7 +20,7 @@ constexpr std::size_t kNameBytes = 32;
 class RobomimicWriter : public DatasetWriter {
  public:
   RobomimicWriter(const fs::path& path, const DatasetInfo& info)
-      : path_(path), info_(info), file_(create_hdf5(path)), data_(create_group(file_.get(), "data")) {
+      : path_(path), info_(info), file_(path), data_(file_.create_group(file_.get(), "data")) {
     const std::string env_args = fmt::format(R"({{"env_name": "{}", "type": {}, "env_kwargs": {}}})", info.env.name,
                                              kGymType, env_kwargs_json(info));
     write_text_attribute(data_.get(), "env_args", env_args, path.string());
@@ -31,23 +31,25 @@ class RobomimicWriter : public DatasetWriter {
     const Hdf5Quiet quiet;
     const auto length = static_cast<hsize_t>(episode.length), width = static_cast<hsize_t>(info_.env.obs_dim());
     const std::string name = fmt::format("demo_{}", episode.id);
-    const Hdf5Handle demo = create_group(data_.get(), name);
+    const Hdf5Handle demo = file_.create_group(data_.get(), name);
     write_integer_attribute(demo.get(), "num_samples", episode.length, name);
     if (episode.seed >= 0) write_integer_attribute(demo.get(), "seed", episode.seed, name);
     if (episode.world >= 0) write_integer_attribute(demo.get(), "world", episode.world, name);
     const std::vector<hsize_t> wide = {length, width};
     const float* const observations = episode.observations.data();
-    write_dataset(create_group(demo.get(), "obs").get(), "flat", H5T_IEEE_F32LE, wide, observations);
-    write_dataset(create_group(demo.get(), "next_obs").get(), "flat", H5T_IEEE_F32LE, wide, observations + width);
+    file_.write_dataset(file_.create_group(demo.get(), "obs").get(), "flat", H5T_IEEE_F32LE, wide, observations);
+    file_.write_dataset(file_.create_group(demo.get(), "next_obs").get(), "flat", H5T_IEEE_F32LE, wide,
+                        observations + width);
     const bool box = info_.env.action.is_box();
-    write_dataset(demo.get(), "actions", box ? H5T_IEEE_F32LE : H5T_STD_I64LE,
-                  {length, static_cast<hsize_t>(info_.env.action.dim())}, episode.actions.data());
-    write_dataset(demo.get(), "rewards", H5T_IEEE_F32LE, {length}, episode.rewards.data());
+    file_.write_dataset(demo.get(), "actions", box ? H5T_IEEE_F32LE : H5T_STD_I64LE,
+                        {length, static_cast<hsize_t>(info_.env.action.dim())}, episode.actions.data());
+    file_.write_dataset(demo.get(), "rewards", H5T_IEEE_F32LE, {length}, episode.rewards.data());
     // dones stop a learner's bootstrap, so that the end of time is none
     const std::vector<std::int64_t> terminated = converted<std::int64_t>(episode.terminated);
     for (const char* key : {"dones", "terminated"})
-      write_dataset(demo.get(), key, H5T_STD_I64LE, {length}, terminated.data());
-    write_dataset(demo.get(), "truncated", H5T_STD_I64LE, {length}, converted<std::int64_t>(episode.truncated).data());
+      file_.write_dataset(demo.get(), key, H5T_STD_I64LE, {length}, terminated.data());
+    file_.write_dataset(demo.get(), "truncated", H5T_STD_I64LE, {length},
+                        converted<std::int64_t>(episode.truncated).data());
     ++episodes_;
     steps_ += episode.length;
   }
@@ -56,12 +58,12 @@ class RobomimicWriter : public DatasetWriter {
     const Hdf5Quiet quiet;
     write_integer_attribute(data_.get(), "total", steps_, path_.string());
     write_masks();
-    flush_hdf5(file_, path_);
+    file_.finish();
   }
 
  private:
   void write_masks() {
-    const Hdf5Handle mask = create_group(file_.get(), "mask");
+    const Hdf5Handle mask = file_.create_group(file_.get(), "mask");
     Hdf5Handle types[2];
     for (Hdf5Handle& type : types) {
       type = Hdf5Handle(H5Tcopy(H5T_C_S1), "HDF5 string");
@@ -81,7 +83,8 @@ class RobomimicWriter : public DatasetWriter {
   Hdf5Quiet quiet_;
   fs::path path_;
   DatasetInfo info_;
-  Hdf5Handle file_, data_;
+  Hdf5File file_;
+  Hdf5Handle data_;
   std::int64_t episodes_ = 0, steps_ = 0;
 };
 

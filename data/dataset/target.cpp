@@ -4,7 +4,7 @@
 #include <cctype>
 #include <cstdlib>
 
-#include "data/file.h"
+#include "data/staged_path.h"
 #include "sim/core/error.h"
 #include "sim/core/value.h"
 
@@ -57,17 +57,16 @@ void check_dataset_id(const std::string& id) {
 }
 
 fs::path dataset_target(DatasetFormat format, const std::string& output, const std::string& dataset_id) {
-  fs::path path = output;
-  if (format == DatasetFormat::minari)
-    path = (output.empty() ? minari_datasets_folder() : fs::path(output)) / dataset_id;
-  else if (output.empty())
+  const bool minari = format == DatasetFormat::minari;
+  if (output.empty() && !minari)
     throw Error("-o: name the " + std::string(is_folder_format(format) ? "folder" : "file") + " to write");
-  std::error_code reason;
-  path = fs::weakly_canonical(fs::absolute(path.has_filename() ? path : path.parent_path()), reason);
-  if (reason || !path.has_filename()) throw Error("-o " + shown(output) + ": no dataset can be written there");
-  if (fs::exists(fs::symlink_status(path, reason)))
-    throw Error("'" + path.string() + "' exists; " +
-                (format == DatasetFormat::minari ? "name another --dataset-id or -o" : "name another -o"));
+  std::error_code ignored;
+  // Minari's own folder of datasets is made where it is not there
+  fs::path path =
+      output.empty() ? fs::weakly_canonical(fs::absolute(minari_datasets_folder()), ignored) : output_path(output);
+  if (minari) path /= dataset_id;
+  if (fs::exists(fs::symlink_status(path, ignored)))
+    throw Error("'" + path.string() + "' exists; " + (minari ? "name another --dataset-id or -o" : "name another -o"));
   return path;
 }
 

@@ -16,7 +16,7 @@ std::string default_dataset_id(const std::string& task, const std::string& algor
 void check_dataset_id(const std::string& id);
 
 // The path of the dataset itself: below `output` by its id for minari, `output` for the others. Error if `output` is
-// empty where it must not be, or something is there already.
+// empty where it must not be or lies in a folder that is not there, or something is there already.
 std::filesystem::path dataset_target(DatasetFormat format, const std::string& output, const std::string& dataset_id);
 
 }  // namespace hotloop

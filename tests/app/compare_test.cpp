@@ -195,6 +195,21 @@ TEST_F(Compare, RealRuns) {
   EXPECT_EQ(result["groups"][0]["tasks"]["CartPole-v1"]["runs"][0]["steps"], 5120);
 }
 
+TEST_F(Compare, RunsWithoutAValueAreLeftOutByALineEach) {
+  write_two_groups();
+  const json wanted = compared({"runs/*"});
+  write({"begun", "CartPole-v1", 1e-3, {}});
+  write({"fast_0", "CartPole-v1", 1e-3, {}});
+  fs::remove(folder_.path() / "runs/fast_0/metrics.csv");
+  const ProgramResult result = run({"runs/*", "--json"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(json::parse(result.out), wanted);
+  EXPECT_EQ(result.err,
+            "left out: runs/begun/metrics.csv: no value of eval/episodic_return yet\n"
+            "left out: runs/fast_0: the run holds no metrics.csv\n");
+  bad({"runs/begun", "runs/fast_0"}, "runs/begun/metrics.csv: no value of eval/episodic_return yet");
+}
+
 TEST_F(Compare, BadInputIsOneLine) {
   write_two_groups();
   write({"pendulum", "Pendulum-v1", 1e-3, {-300}});

@@ -178,6 +178,8 @@ TEST(Convert, BadInput) {
       {{"convert", "log.h5", "-o", "x", "--to", "csv"}, "--to csv"},
       {{"convert", "log.h5", "--to", "d4rl"}, "-o: name the file"},
       {{"convert", "log.h5", "--to", "d4rl", "-o", "text.h5"}, "exists"},
+      {{"convert", "log.h5", "--to", "d4rl", "-o", "nowhere/x"}, "nowhere is not there"},
+      {{"convert", "log.h5", "--to", "minari", "-o", "nowhere/x"}, "nowhere is not there"},
       {{"convert", "log.h5", "--to", "minari", "-o", "x", "--dataset-id", "x"}, "--dataset-id x"},
       {{"convert", "none.h5", "--to", "d4rl", "-o", "x"}, "none.h5"},
       {{"convert", "text.h5", "--to", "d4rl", "-o", "x"}, "text.h5"},

@@ -136,8 +136,12 @@ TEST(ExportProgram, OnlyTorchScriptNeedsLibTorch) {
     return output_of("cd '" + folder.path().string() + "' && LD_DEBUG=files '" HOTLOOP_PROGRAM "' export run --to " +
                      format + " 2>&1");
   };
-  for (const char* format : {"onnx", "safetensors", "c"})
-    EXPECT_EQ(opened(format).find("libtorch"), std::string::npos) << format;
+  for (const char* format : {"onnx", "safetensors", "c"}) {
+    const std::string list = opened(format);
+    EXPECT_NE(list.find("libmujoco"), std::string::npos) << "no list: " << list.substr(0, 1000);
+    EXPECT_EQ(list.find("libtorch"), std::string::npos) << format;
+    EXPECT_TRUE(fs::exists(folder.path() / (std::string("policy.") + format))) << format;
+  }
   EXPECT_NE(opened("torchscript").find("libtorch_cpu"), std::string::npos);
 }
 

@@ -221,6 +221,11 @@ TEST(Record, BadInput) {
       {random({"-o", "file", "--episodes", "1"}), "exists"},
       {random({"-o", "empty_run", "--episodes", "1"}), "exists"},
       {random({"-o", "file/below", "--episodes", "1"}), "file"},
+      {random({"-o", "nowhere/x", "--episodes", "1"}), "nowhere is not there"},
+      {{"record", "CartPole-v1", "--random", "--format", "tensordict", "--episodes", "1", "-o", "nowhere/x"},
+       "nowhere is not there"},
+      {{"record", "CartPole-v1", "--random", "--format", "minari", "--episodes", "1", "-o", "nowhere/x"},
+       "nowhere is not there"},
       {random({"-o", "/proc/below/x", "--episodes", "1"}), "/proc/below"},
   };
   for (const BadInput& bad : cases) check_bad_input(bad, folder.path());

@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 build=build/fuzz
-targets=(safetensors checkpoint settings tensordict spool log episodes)
+targets=(safetensors checkpoint settings tensordict spool log episodes repair policy metrics)
 # files of the targets that read files: in memory
 [[ -w /dev/shm ]] && export TMPDIR=/dev/shm
 # HDF5 keeps what it has taken until the process ends, and loses some where it fails

@@ -23,13 +23,9 @@ std::string extension(const std::string& format) { return format == "torchscript
 
 // Error where something is there already: nothing is replaced.
 fs::path checked_target(const std::string& output) {
-  std::error_code reason;
-  fs::path path = output;
-  path = fs::weakly_canonical(fs::absolute(path.has_filename() ? path : path.parent_path()), reason);
-  if (reason || !path.has_filename()) throw Error("-o " + shown(output) + ": no file can be written there");
-  if (!fs::is_directory(path.parent_path(), reason))
-    throw Error("-o " + shown(output) + ": folder " + path.parent_path().string() + " is not there");
-  if (fs::exists(fs::symlink_status(path, reason)))
+  const fs::path path = output_path(output);
+  std::error_code ignored;
+  if (fs::exists(fs::symlink_status(path, ignored)))
     throw Error("'" + path.string() + "' exists; remove it or name another -o");
   return path;
 }
