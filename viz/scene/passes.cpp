@@ -41,7 +41,7 @@ void Scene::Parts::draw_shadow() {
   shadow_list.build(cull, cull_input(),
                     {.clip_from_world = shadow->clip_from_world,
                      .eye = shadow->eye,
-                     .pixels = size / shadow->width,
+                     .pixels = quality.detail * size / shadow->width,
                      .parallel = shadow->parallel,
                      .only = kCastsShadow,
                      .fixed_level = quality.fixed_level});
