@@ -11,7 +11,7 @@ namespace hotloop {
 void add_bench(Cli& cli) {
   CLI::App* command = add_command(cli, "bench", "Measure, and print lines of name, unit and value");
   auto options = std::make_shared<BenchOptions>();
-  command->add_option("BENCHMARK", options->names, "env, physics, train, log, export; default: all");
+  command->add_option("BENCHMARK", options->names, "env, physics, train, log, export, view; default: all");
   command->add_option("--results", options->results, "folder of the CSV files (default bench/results)")
       ->type_name("DIR");
   command
@@ -27,7 +27,9 @@ void add_bench(Cli& cli) {
                     "physics on a GPU with the generic kernel, not one made for the model");
   command->add_flag("--staged", options->staged, "time of each part of physics, a launch each");
   auto seconds = std::make_shared<std::string>();
-  command->add_option("--seconds", *seconds, "length of one of the five windows of train, log and export (default 2)")
+  command
+      ->add_option("--seconds", *seconds,
+                   "length of one of the five windows of train, log, export and view (default 2)")
       ->type_name("S");
   auto log = std::make_shared<LogFlags>();
   add_log_flags(*command, *log);

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "bench/physics_bench.h"
+#include "bench/view_bench.h"
 #include "data/file.h"
 #include "sim/core/error.h"
 #include "sim/core/value.h"
@@ -144,10 +145,23 @@ void run_log(const BenchOptions& options) {
   print(results);
 }
 
+void run_view(const BenchOptions& options) {
+  const TrainConfig config = config_of(options, {{"task", "Ant-v5", ""}});
+  ViewBenchOptions view;
+  view.task = config.task;
+  view.device = parse_device(config.device);
+  view.seed = config.seed;
+  view.seconds = options.seconds;
+  if (set_by_user(options, "num_envs")) view.worlds = config.num_envs;
+  const std::vector<BenchResult> results = bench_view(view);
+  append_csv(options, "view", view.device, results);
+  print(results);
+}
+
 // Error for what is set and used by none of the named benchmarks.
 void refuse_unused(const BenchOptions& options, const std::vector<std::string>& names) {
   const auto runs = [&](const char* name) { return std::find(names.begin(), names.end(), name) != names.end(); };
-  const bool physics = runs("physics"), trains = runs("train") || runs("log") || runs("export");
+  const bool physics = runs("physics"), trains = runs("train") || runs("log") || runs("export"), views = runs("view");
   const auto refuse = [](const std::string& label, const std::string& users) {
     throw Error(label + ": is used only by " + users);
   };
@@ -156,12 +170,12 @@ void refuse_unused(const BenchOptions& options, const std::vector<std::string>& 
     refuse("--max-contacts " + std::to_string(options.max_contacts), "bench physics");
   if (!physics && options.generic) refuse("--generic", "bench physics");
   if (!physics && options.staged) refuse("--staged", "bench physics");
-  if (!trains && options.seconds_given)
-    refuse(fmt::format("--seconds {}", options.seconds), "bench train, log and export");
+  if (!trains && !views && options.seconds_given)
+    refuse(fmt::format("--seconds {}", options.seconds), "bench train, log, export and view");
   if (!runs("log") && !options.log_flag.empty()) refuse(options.log_flag, "bench log");
   if (trains) return;  // they take every key
   std::vector<std::string> used = {"device", "num_threads", "num_envs"};
-  if (runs("env")) used.insert(used.end(), {"seed", "task"});
+  if (runs("env") || views) used.insert(used.end(), {"seed", "task"});
   for (const Setting& s : options.settings) {
     const std::string key = canonical_key(s.key).value_or(s.key);
     if (std::find(used.begin(), used.end(), key) != used.end()) continue;
@@ -194,7 +208,7 @@ BenchResult summary(const std::string& name, const std::string& unit, std::vecto
 }
 
 const std::vector<std::string>& bench_names() {
-  static const std::vector<std::string> names = {"env", "physics", "train", "log", "export"};
+  static const std::vector<std::string> names = {"env", "physics", "train", "log", "export", "view"};
   return names;
 }
 
@@ -211,6 +225,7 @@ int bench_command(const BenchOptions& options) {
     if (name == "train") run_train(options);
     if (name == "log") run_log(options);
     if (name == "export") run_export(options);
+    if (name == "view") run_view(options);
   }
   return 0;
 }
