@@ -30,6 +30,7 @@ void add_replay(Cli& cli);
 void add_list(Cli& cli);
 void add_doctor(Cli& cli);
 void add_test(Cli& cli);
+void add_view(Cli& cli);
 
 // A subcommand whose unknown arguments are refused by refuse_unknown() rather than by CLI11.
 CLI::App* add_command(Cli& cli, const std::string& name, const std::string& summary);
@@ -41,8 +42,8 @@ bool takes_settings(const std::string& command);
 bool is_option(const std::string& argument);
 
 // Moves every configuration key out of `args` into settings: --key value, --key=value, --flag, --no-flag; dashes and
-// underscores are the same. Error for a missing value and a key given twice.
-std::vector<Setting> take_settings(std::vector<std::string>& args);
+// underscores are the same. Error for a missing value and a key given twice. prefix: only keys that begin with it.
+std::vector<Setting> take_settings(std::vector<std::string>& args, const std::string& prefix = "");
 
 // Error naming the first argument that `command` does not know, with the nearest option.
 void refuse_unknown(const CLI::App& command);

@@ -39,6 +39,7 @@ void add_commands(Cli& cli) {
   add_export(cli);
   add_record(cli);
   add_replay(cli);
+  add_view(cli);
   add_convert(cli);
   add_inspect(cli);
   add_log_check(cli);
@@ -91,6 +92,7 @@ int parse_and_act(const std::vector<std::string>& command_line) {
   const bool is_command = std::find(names.begin(), names.end(), args[0]) != names.end();
   if (!is_command && args[0] != "--help" && args[0] != "-h" && args[0] != "--version") refuse_command(args[0], names);
   if (takes_settings(args[0])) cli.settings = take_settings(args);
+  if (args[0] == "view") cli.settings = take_settings(args, "env.");
   if (is_command) check_options(*cli.root.get_subcommand(args[0]), args);
   const std::string first = args[0];
   std::reverse(args.begin(), args.end());  // CLI11 takes them from the back

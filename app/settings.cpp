@@ -86,7 +86,7 @@ bool is_option(const std::string& argument) {
 
 bool takes_settings(const std::string& command) { return command == "train" || command == "bench"; }
 
-std::vector<Setting> take_settings(std::vector<std::string>& args) {
+std::vector<Setting> take_settings(std::vector<std::string>& args, const std::string& prefix) {
   std::vector<Setting> settings;
   std::vector<std::string> rest;
   std::map<std::string, std::string> seen;  // canonical key, flag as typed
@@ -96,7 +96,8 @@ std::vector<Setting> take_settings(std::vector<std::string>& args) {
       break;
     }
     const std::string typed = args[i].substr(0, args[i].find('='));
-    const std::optional<Setting> setting = take_one(args, i);
+    const bool wanted = args[i].starts_with("--" + prefix);
+    const std::optional<Setting> setting = wanted ? take_one(args, i) : std::nullopt;
     if (!setting) {
       rest.push_back(args[i]);
       continue;

@@ -2,8 +2,7 @@
 #   hotloop::glfw               windows and input (X11, found at run time; null platform)
 #   hotloop::imgui              Dear ImGui (docking) with its GLFW and OpenGL backends, ImPlot; OpenGL through libepoxy
 #   hotloop::imgui_test_engine  drives the real widgets in tests
-# Widgets are compiled once, with the hooks that the test engine needs. A program links hotloop::imgui_no_tests, whose
-# hooks are empty, a UI test links the engine.
+# Widgets are compiled once, with the hooks that the test engine needs; where it is not linked they are empty.
 set(HOTLOOP_IMGUI_ROOT "" CACHE PATH "Folder of imgui-bundle's sources (holds external/imgui, external/glfw ...)")
 if(NOT EXISTS "${HOTLOOP_IMGUI_ROOT}/external/imgui/imgui/imgui.cpp")
   message(FATAL_ERROR "no external/imgui/imgui/imgui.cpp in HOTLOOP_IMGUI_ROOT='${HOTLOOP_IMGUI_ROOT}'; run ./hotloop, which fetches it")
@@ -32,6 +31,13 @@ target_compile_definitions(hotloop_imgui PUBLIC IMGUI_ENABLE_TEST_ENGINE IMGUI_D
   IMGUI_IMPL_OPENGL_LOADER_CUSTOM)
 target_compile_options(hotloop_imgui PRIVATE -w -include epoxy/gl.h)
 target_link_libraries(hotloop_imgui PUBLIC glfw epoxy ${CMAKE_DL_LIBS})
+
+# the hooks of who has no test engine: behind the widgets that call them, and behind the engine where there is one
+add_library(hotloop_no_test_engine STATIC viz/no_test_engine.cpp)
+set_target_properties(hotloop_no_test_engine PROPERTIES EXPORT_NAME no_test_engine)
+target_include_directories(hotloop_no_test_engine SYSTEM PRIVATE "${external}/imgui/imgui")
+target_link_libraries(hotloop_no_test_engine PRIVATE hotloop_build)
+target_link_libraries(hotloop_imgui PUBLIC hotloop_no_test_engine)
 
 file(GLOB engine_sources "${external}/imgui_test_engine/imgui_test_engine/imgui_test_engine/*.cpp")
 list(FILTER engine_sources EXCLUDE REGEX "python_gil\\.cpp$")

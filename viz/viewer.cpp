@@ -6,9 +6,8 @@
 #include <chrono>
 #include <thread>
 
-#include "sim/core/error.h"
-#include "sim/core/value.h"
 #include "train/stop_signal.h"
+#include "viz/ui/display_loss.h"
 #include "viz/ui/keys.h"
 #include "viz/ui/layout.h"
 #include "viz/ui/panel.h"
@@ -24,17 +23,6 @@ constexpr double kStepBudget = 0.012;    // [s] of a picture for the worlds
 constexpr double kLongestPicture = 0.1;  // [s] that time may move in one picture, whatever held it up
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-void choose_camera(View& view, const std::string& name) {
-  if (name.empty()) return;
-  const std::vector<VisualCamera>& cameras = view.source.visual().cameras;
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < cameras.size(); ++i) {
-    names.push_back(cameras[i].name);
-    if (cameras[i].name == name) return view.camera.set_fixed(static_cast<int>(i));
-  }
-  throw Error("--camera " + shown(name) + ": the model has no such camera" + suggestion(name, names));
-}
 
 }  // namespace
 
@@ -56,13 +44,15 @@ Viewer::Viewer(WorldSource& source, const ViewerOptions& options) : parts_(std::
   Parts& p = *parts_;
   p.scene = std::make_unique<SceneView>(p.view);
   p.view.pacer.paused = options.paused;
-  choose_camera(p.view, options.camera);
+  if (!options.camera.empty()) p.view.camera.set_fixed(options.camera);
   if (options.keep_layout) p.layout = options.layout_file.empty() ? layout_file() : options.layout_file;
   load_layout(p.layout, p.view);
   p.view.say("drawing with " + p.view.renderer);
 }
 
-Viewer::~Viewer() = default;
+Viewer::~Viewer() {
+  if (display_lost()) parts_->scene.release();  // its OpenGL is gone, and nothing of it may be called
+}
 View& Viewer::view() { return parts_->view; }
 Window& Viewer::window() { return parts_->window; }
 
@@ -121,7 +111,7 @@ bool Viewer::picture() {
   take_shot();
   p.window.show();
   save_layout(p.layout, p.view);
-  const double limit = !p.view.drawing ? 20 : p.options.most_pictures;
+  const double limit = std::min(p.options.most_pictures, p.view.drawing ? 1e9 : 20);
   if (limit > 0) std::this_thread::sleep_for(std::chrono::duration<double>(1 / limit - (now() - start)));
   return true;
 }

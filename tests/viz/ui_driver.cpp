@@ -22,7 +22,8 @@ Display::Display() {
     ::close(pipe_ends[0]);
     const std::string fd = std::to_string(pipe_ends[1]);
     ::freopen("/dev/null", "w", stderr);
-    ::execlp("Xvfb", "Xvfb", "-displayfd", fd.c_str(), "-screen", "0", "1920x1080x24", "-nolisten", "tcp", nullptr);
+    ::execlp("Xvfb", "Xvfb", "-displayfd", fd.c_str(), "-screen", "0", "1920x1080x24", "-nolisten", "tcp", "-noreset",
+             nullptr);
     ::_exit(127);
   }
   ::close(pipe_ends[1]);
@@ -49,8 +50,8 @@ Display& shared_display() {
 
 ViewerOptions UiDriver::small_window() {
   ViewerOptions options;
-  options.width = 900;
-  options.height = 640;
+  options.width = 800;
+  options.height = 560;
   options.keep_layout = false;
   options.most_pictures = 0;
   return options;
@@ -67,6 +68,7 @@ UiDriver::UiDriver(WorldSource& source, ViewerOptions options) {
   io.ConfigLogToTTY = std::getenv("HOTLOOP_UI_TRACE") != nullptr;
   if (io.ConfigLogToTTY) io.ConfigVerboseLevel = ImGuiTestVerboseLevel_Debug;
   io.ConfigMouseDrawCursor = false;
+  io.ConfigWatchdogWarning = io.ConfigWatchdogKillTest = 280;  // [s] on a busy machine
   ImGuiTestEngine_Start(engine_, ImGui::GetCurrentContext());
 }
 

@@ -28,6 +28,9 @@ class Display {
 // The display that all tests of this process share.
 Display& shared_display();
 
+// What the monitors of windows opened from now on have: 96 is scale 1. False: there is no Xlib.
+bool set_dpi(int dpi);
+
 class UiDriver {
  public:
   explicit UiDriver(WorldSource& source, ViewerOptions options = small_window());
@@ -40,7 +43,7 @@ class UiDriver {
   View& view() { return viewer_->view(); }
   Viewer& viewer() { return *viewer_; }
 
-  // 640 x 480, no layout of the user's, as fast as it goes.
+  // 800 x 560, no layout of the user's, as fast as it goes.
   static ViewerOptions small_window();
 
  private:

@@ -11,7 +11,10 @@ namespace {
 
 class UiKeys : public testing::Test {
  protected:
-  UiKeys() : source(full_source()), ui(source) { ui.pictures(2); }
+  UiKeys() : source(full_source()), ui(source) {
+    ui.pictures(2);
+    view().drawing = false;  // the scene is what takes long
+  }
   void press(ImGuiKeyChord chord, int count = 1) {
     ui.use([&](ImGuiTestContext& user) { user.KeyPress(chord, count); });
     ui.pictures(2);
@@ -49,7 +52,7 @@ TEST_F(UiKeys, Time) {
   press(ImGuiKey_Minus, 3);
   EXPECT_EQ(view().pacer.speed(), 0.5);
   press(ImGuiKey_N);
-  EXPECT_EQ(source.position(), here + 11) << "an end beyond what is kept: as near as one can come";
+  EXPECT_EQ(source.position(), std::min<std::int64_t>(49, here + 11)) << "as near as is kept";
   press(ImGuiKey_Backspace);
   EXPECT_EQ(source.resets, 1);
   press(ImGuiKey_Space);
@@ -95,6 +98,7 @@ TEST_F(UiKeys, Worlds) {
 TEST_F(UiKeys, Cameras) {
   using Mode = CameraControl::Mode;
   press(ImGuiKey_O);
+  view().drawing = true;
   press(ImGuiKey_Escape);
   EXPECT_EQ(view().camera.mode(), Mode::free);
   press(ImGuiKey_RightBracket);
@@ -170,13 +174,18 @@ TEST_F(UiKeys, Window) {
   EXPECT_GT(view().image_height, narrow) << "the picture takes the room";
   press(ImGuiMod_Ctrl | ImGuiKey_L);
   EXPECT_TRUE(settings.light);
-  const float size = ImGui::GetStyle().FontScaleMain;
-  press(ImGuiMod_Ctrl | ImGuiKey_Equal);
-  EXPECT_GT(ImGui::GetStyle().FontScaleMain, size);
+  ui.use([&](ImGuiTestContext& user) {  // the test engine puts back the style afterwards
+    user.KeyPress(ImGuiMod_Ctrl | ImGuiKey_Equal);
+    user.Yield(2);
+    EXPECT_NEAR(ImGui::GetStyle().FontScaleMain, 1.1f, 1e-5);
+  });
+  EXPECT_GT(settings.font_scale, 1);
   press(ImGuiMod_Ctrl | ImGuiKey_Minus, 2);
-  EXPECT_LT(ImGui::GetStyle().FontScaleMain, size);
+  EXPECT_LT(settings.font_scale, 1);
   press(ImGuiMod_Ctrl | ImGuiKey_0);
-  EXPECT_EQ(ImGui::GetStyle().FontScaleMain, size);
+  EXPECT_EQ(settings.font_scale, 1);
+  pressed.insert(ImGuiMod_Ctrl | ImGuiKey_Equal);
+  view().drawing = true;
   const int steps = source.steps;
   press(ImGuiKey_V);
   EXPECT_FALSE(view().drawing);

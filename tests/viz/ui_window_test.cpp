@@ -1,8 +1,10 @@
 // The window itself: sizes, closing, pictures, what is kept between runs, and what fails.
+#define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>
 #include <gtest/gtest.h>
 #include <imgui.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -37,10 +39,16 @@ TEST(UiWindow, SurvivesAnySize) {
 
 TEST(UiWindow, FollowsTheMonitorsScale) {
   FakeSource source = full_source();
+  shared_display();
+  ASSERT_TRUE(set_dpi(192));
   UiDriver ui(source);
+  ASSERT_TRUE(set_dpi(96));
   ui.pictures(2);
-  const float size = ImGui::GetStyle().FontScaleDpi;
-  EXPECT_EQ(size, ui.viewer().window().monitor_scale());
+  EXPECT_EQ(ui.viewer().window().monitor_scale(), 2);
+  EXPECT_EQ(ImGui::GetStyle().FontScaleDpi, 2);
+  int width = 0, height = 0;
+  ui.viewer().window().framebuffer_size(width, height);
+  EXPECT_EQ(width, 2 * UiDriver::small_window().width);
 }
 
 TEST(UiWindow, ClosesWhenAsked) {
@@ -100,7 +108,7 @@ TEST(UiWindow, SaysWhyThereIsNoPicture) {
   EXPECT_NE(ui.view().messages.back().find("/nowhere/at/all"), std::string::npos) << ui.view().messages.back();
 }
 
-TEST(UiWindow, KeepsLayoutAndSettings) {
+TEST(UiLayout, KeepsLayoutAndSettings) {
   const TempFolder folder;
   ViewerOptions options = UiDriver::small_window();
   options.keep_layout = true;
@@ -123,7 +131,7 @@ TEST(UiWindow, KeepsLayoutAndSettings) {
   EXPECT_FLOAT_EQ(ui.view().settings.font_scale, 1.5f);
 }
 
-TEST(UiWindow, TakesADamagedLayout) {
+TEST(UiLayout, TakesADamagedFile) {
   const TempFolder folder;
   ViewerOptions options = UiDriver::small_window();
   options.keep_layout = true;
@@ -137,7 +145,7 @@ TEST(UiWindow, TakesADamagedLayout) {
   EXPECT_EQ(ui.view().settings.font_scale, 1);
 }
 
-TEST(UiWindow, LayoutFileIsTheUsersOwn) {
+TEST(UiLayout, FileIsTheUsersOwn) {
   ::setenv("XDG_CONFIG_HOME", "/x/config", 1);
   EXPECT_EQ(layout_file(), "/x/config/hotloop/viewer.ini");
   ::unsetenv("XDG_CONFIG_HOME");
@@ -154,7 +162,7 @@ TEST(UiWindow, NamesCamerasThatThereAreNot) {
             "--camera 'sidee': the model has no such camera (did you mean 'side'?)");
 }
 
-TEST(UiFailure, WithoutADisplay) {
+TEST(UiNoDisplay, IsSaid) {
   ::setenv("DISPLAY", ":4242", 1);
   FakeSource source;
   const std::string text = error_text([&] { Viewer viewer(source, {}); });
@@ -164,7 +172,7 @@ TEST(UiFailure, WithoutADisplay) {
   EXPECT_NE(error_text([&] { Viewer viewer(source, {}); }).find("DISPLAY is not set"), std::string::npos);
 }
 
-TEST(UiFailure, WithoutOpenGl45) {
+TEST(UiOldGl, IsSaid) {
   shared_display();
   ::setenv("MESA_GL_VERSION_OVERRIDE", "3.3", 1);
   FakeSource source;
@@ -174,7 +182,7 @@ TEST(UiFailure, WithoutOpenGl45) {
   EXPECT_EQ(text.find('\n'), std::string::npos);
 }
 
-TEST(UiFailure, DisplayLost) {
+TEST(UiDisplayLost, IsSaid) {
   Display display;
   FakeSource source;
   Viewer viewer(source, UiDriver::small_window());

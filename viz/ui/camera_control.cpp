@@ -4,6 +4,9 @@
 #include <cmath>
 #include <glm/gtc/quaternion.hpp>
 
+#include "sim/core/error.h"
+#include "sim/core/value.h"
+
 namespace hotloop {
 namespace {
 
@@ -93,6 +96,15 @@ void CameraControl::set_fixed(int index) {
   if (index < 0 || index >= static_cast<int>(model_.cameras.size())) return;
   mode_ = Mode::fixed;
   fixed_ = index;
+}
+
+void CameraControl::set_fixed(const std::string& name) {
+  std::vector<std::string> names;
+  for (const VisualCamera& own : model_.cameras) names.push_back(own.name);
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end())
+    throw Error("--camera " + shown(name) + ": the model has no such camera" + suggestion(name, names));
+  set_fixed(static_cast<int>(found - names.begin()));
 }
 
 void CameraControl::cycle(int direction) {

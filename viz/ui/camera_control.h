@@ -25,6 +25,8 @@ class CameraControl {
   void set_free();
   void track(int frame);
   void set_fixed(int index);
+  // By the model's name of it. Error, one line, where it has none of that name.
+  void set_fixed(const std::string& name);
   // free, track (where the model says what is worth following), then the model's cameras; and around.
   void cycle(int direction);
   // As the model's file or the task says that one should look first, wide enough for a grid of `radius` [m].
