@@ -55,7 +55,8 @@ double mean_difference(const Picture& a, const Picture& b) {
 std::vector<std::uint8_t> silhouette(const StillSource& source, Shot shot) {
   StillSource plain = source;
   VisualModel& model = plain.model();
-  std::erase_if(model.shapes, [](const VisualShape& shape) { return shape.kind == ShapeKind::plane; });
+  std::erase_if(model.shapes,
+                [](const VisualShape& shape) { return shape.kind == ShapeKind::plane || shape.rgba[3] <= 0; });
   model.materials = {{.emission = 1, .specular = 0, .name = "red"}};
   model.lights.clear();
   model.headlight = false;

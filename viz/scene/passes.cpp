@@ -41,7 +41,7 @@ void Scene::Parts::draw_shadow() {
   shadow_list.build(cull, cull_input(),
                     {.clip_from_world = shadow->clip_from_world,
                      .eye = shadow->eye,
-                     .pixels = size / shadow->width,
+                     .pixels = quality.detail * size / shadow->width,
                      .parallel = shadow->parallel,
                      .only = kCastsShadow,
                      .fixed_level = quality.fixed_level});
@@ -181,7 +181,14 @@ void Scene::Parts::draw_floors(bool far) {
       const float half = std::sqrt(std::max(fade_from * fade_from - part.eye_height * part.eye_height, 0.0f) / 2);
       for (int k = 0; k < 2; ++k) part.area[2 + k] = std::min(part.area[2 + k], half);
     }
-    const GpuMaterial& material = materials.list()[shape.material];
+    GpuMaterial material = materials.list()[shape.material];
+    glm::vec2 uv_scale(shape.uv[0], shape.uv[1]);
+    if (texture_kind(material) == 0) {  // of a bare floor one could not see how things move over it
+      material.texture.z = 1;
+      material.checker[0] = glm::vec4(glm::vec3(1.1f), 1);
+      material.checker[1] = glm::vec4(glm::vec3(0.8f), 1);
+      uv_scale = glm::vec2(2 / model.extent);
+    }
     const Program& ground = programs.get("ground.vert", "ground.frag",
                                          lighting_defines(texture_kind(material)) + "#define MIRROR " +
                                              std::to_string(mirror_plane ? 1 : 0) + "\n#define FADE " +
@@ -196,7 +203,7 @@ void Scene::Parts::draw_floors(bool far) {
     ground.set("fade_from", fade_from);
     ground.set("fade_to", part.fade_to);
     ground.set("rgba", glm::vec4(shape.rgba[0], shape.rgba[1], shape.rgba[2], shape.rgba[3]));
-    ground.set("uv_scale", glm::vec2(shape.uv[0], shape.uv[1]));
+    ground.set("uv_scale", uv_scale);
     ground.set("shading", material.shading);
     ground.set("checker0", material.checker[0]);
     ground.set("checker1", material.checker[1]);

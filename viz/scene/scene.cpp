@@ -55,7 +55,7 @@ float farthest_corner(const Box& box, const glm::vec3& from) {
 
 SceneQuality interactive_quality() {
   SceneQuality quality;
-  if (is_software_gl()) quality = {.samples = 1, .shadow_size = 1024, .soft_shadows = false};
+  if (is_software_gl()) quality = {.samples = 1, .shadow_size = 1024, .soft_shadows = false, .detail = 0.5f};
   return quality;
 }
 
@@ -80,8 +80,9 @@ Scene::Parts::Parts(const VisualModel& visual, const SceneQuality& wanted)
   glTextureStorage2D(map, 1, GL_DEPTH_COMPONENT32F, quality.shadow_size, quality.shadow_size);
   glTextureParameteri(map, GL_TEXTURE_COMPARE_MODE, GL_COMPARE_REF_TO_TEXTURE);
   glTextureParameteri(map, GL_TEXTURE_COMPARE_FUNC, GL_LEQUAL);
-  glTextureParameteri(map, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
-  glTextureParameteri(map, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
+  const GLint filter = quality.soft_shadows ? GL_LINEAR : GL_NEAREST;
+  glTextureParameteri(map, GL_TEXTURE_MIN_FILTER, filter);
+  glTextureParameteri(map, GL_TEXTURE_MAG_FILTER, filter);
   glTextureParameteri(map, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
   glTextureParameteri(map, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
   glNamedFramebufferTexture(shadow_framebuffer.get(), GL_DEPTH_ATTACHMENT, map, 0);
@@ -104,7 +105,7 @@ CullView Scene::Parts::camera_view() const {
   const float half = std::tan(glm::radians(picture.camera.fovy) / 2);
   return {.clip_from_world = picture.clip_from_world,
           .eye = picture.eye,
-          .pixels = static_cast<float>(picture.height) / (2 * half),
+          .pixels = quality.detail * static_cast<float>(picture.height) / (2 * half),
           .all_transparent = picture.flags.transparent,
           .fixed_level = quality.fixed_level,
           .everything = !quality.cull};

@@ -50,6 +50,7 @@ struct SceneQuality {
   int samples = 4;         // of a pixel (MSAA); 1: one
   int shadow_size = 4096;  // [pixels] of the shadow map's side
   bool soft_shadows = true;
+  float detail = 1;      // of curved shapes; at 0.5 they have as many triangles as at half their size
   bool cull = true;      // tests: false draws what is out of view too
   int fixed_level = -1;  // tests: level of detail of all shapes, 0 to 4; -1: by size
 };

@@ -31,7 +31,11 @@ float lit_share(vec3 pos, vec3 normal, float distance) {
 #else
   pos += normal * (2.0 * head_ambient.w * distance);  // a surface does not shade itself
   vec4 at = shadow_from_world * vec4(pos, 1.0);
+#if LIGHTS_WITH_PLACE
   vec3 p = at.xyz / at.w;
+#else
+  vec3 p = at.xyz;
+#endif
   if (at.w <= 0.0 || any(lessThan(p.xy, vec2(0.0))) || any(greaterThan(p.xy, vec2(1.0)))) return 1.0;
   vec2 texel = 1.0 / vec2(textureSize(shadow_map, 0));
   float sum = 0.0;
