@@ -37,6 +37,14 @@ void check_headless_flags(const ViewArguments& arguments) {
     if (!text.empty()) throw Error(fmt::format("view: {} is for --headless", flag));
 }
 
+// Of the window and of pictures, where it was given.
+void set_side(const char* flag, const std::string& text, int& window, int& picture) {
+  if (text.empty()) return;
+  std::int64_t pixels = 0;
+  parse_value(flag, text, {.low = 1, .high = kMaxSide}, pixels);
+  window = picture = static_cast<int>(pixels);
+}
+
 int view_headless(WorldSource& source, ViewArguments& arguments) {
   HeadlessOptions& options = arguments.pictures;
   options.grid.count = source.info().num_worlds;
@@ -62,15 +70,8 @@ int view(ViewArguments& arguments, const std::vector<Setting>& settings) {
   parse_value("--actions", source.actions, {.choices = {"policy", "random", "zero"}}, source.actions);
   if (!arguments.frames.empty())
     parse_value("--frames", arguments.frames, {.low = 1, .high = kMaxFrames}, arguments.pictures.frames);
-  HeadlessOptions& pictures = arguments.pictures;
-  if (!arguments.width.empty()) {
-    parse_value("--width", arguments.width, {.low = 1, .high = kMaxSide}, pictures.width);
-    arguments.viewer.width = pictures.width;
-  }
-  if (!arguments.height.empty()) {
-    parse_value("--height", arguments.height, {.low = 1, .high = kMaxSide}, pictures.height);
-    arguments.viewer.height = pictures.height;
-  }
+  set_side("--width", arguments.width, arguments.viewer.width, arguments.pictures.width);
+  set_side("--height", arguments.height, arguments.viewer.height, arguments.pictures.height);
   check_headless_flags(arguments);
   for (const Setting& setting : settings) source.env_options.push_back(setting.key + "=" + setting.text);
   source.warn = say;

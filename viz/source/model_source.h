@@ -15,7 +15,7 @@ class ModelSource final : public LiveSource {
  public:
   struct Config {
     std::int64_t worlds = 1, seed = 1;
-    Device device;
+    Device device = {};
     bool random = false;  // controls
   };
   ModelSource(std::shared_ptr<const LoadedModel> model, const Config& config);

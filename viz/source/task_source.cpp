@@ -92,7 +92,7 @@ void TaskSource::restart(std::int64_t seed) {
 }
 
 void TaskSource::write_frames(std::int64_t first, std::int64_t count, Frame* out) {
-  if (batch_->num_frames() > 0) return batch_->write_frames(exec_, first, count, out);
+  if (env_.visual != nullptr) return batch_->write_frames(exec_, first, count, out);
   to_device(exec_, out, std::vector<Frame>(static_cast<std::size_t>(count)));
 }
 
