@@ -51,7 +51,12 @@ Viewer::Viewer(WorldSource& source, const ViewerOptions& options) : parts_(std::
 }
 
 Viewer::~Viewer() {
-  if (display_lost()) parts_->scene.release();  // its OpenGL is gone, and nothing of it may be called
+  if (display_lost()) {
+    parts_->scene.release();  // its OpenGL is gone, and nothing of it may be called
+    return;
+  }
+  ImGui::GetIO().WantSaveIniSettings = true;  // else what was changed in the last seconds would be lost
+  save_layout(parts_->layout, parts_->view);
 }
 View& Viewer::view() { return parts_->view; }
 Window& Viewer::window() { return parts_->window; }

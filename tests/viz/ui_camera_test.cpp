@@ -35,7 +35,7 @@ TEST_F(UiCamera, ModelsCameraStandsWhereItSays) {
   const glm::vec3 ahead = camera.ray(0, 0, 1);  // 90 degrees about x: -z becomes y
   EXPECT_NEAR(ahead.y, 1, 1e-3);
   EXPECT_EQ(error_text([&] { control.set_fixed("chas"); }),
-            "--camera 'chas': the model has no such camera (did you mean 'chase'?)");
+            "--camera chas: the model has no such camera (did you mean 'chase'?)");
 }
 
 TEST_F(UiCamera, TrackingCameraKeepsItsDirection) {

@@ -209,6 +209,7 @@ TEST_F(UiKeys, ZEveryKeyWasPressed) {
 
 TEST_F(UiKeys, TextFieldsKeepTheirKeys) {
   ui.use([&](ImGuiTestContext& user) {
+    user.WindowFocus("//Watch");
     user.ItemInput("//Watch/**/##filter");
     user.KeyChars("sw");
     user.KeyPress(ImGuiKey_S);

@@ -120,10 +120,8 @@ TEST(UiLayout, KeepsLayoutAndSettings) {
     ui.view().settings.light = true;
     ui.view().settings.closed["Watch"] = true;
     ui.view().settings.font_scale = 1.5f;
-    ImGui::MarkIniSettingsDirty();
-    for (int i = 0; i < 20000 && !std::filesystem::exists(options.layout_file); ++i) ui.pictures(1);
-    ASSERT_TRUE(std::filesystem::exists(options.layout_file));
   }
+  ASSERT_TRUE(std::filesystem::exists(options.layout_file));
   UiDriver ui(source, options);
   ui.pictures(2);
   EXPECT_TRUE(ui.view().settings.light);
@@ -159,14 +157,14 @@ TEST(UiWindow, NamesCamerasThatThereAreNot) {
   ViewerOptions options = UiDriver::small_window();
   options.camera = "sidee";
   EXPECT_EQ(error_text([&] { Viewer viewer(source, options); }),
-            "--camera 'sidee': the model has no such camera (did you mean 'side'?)");
+            "--camera sidee: the model has no such camera (did you mean 'side'?)");
 }
 
 TEST(UiNoDisplay, IsSaid) {
   ::setenv("DISPLAY", ":4242", 1);
   FakeSource source;
   const std::string text = error_text([&] { Viewer viewer(source, {}); });
-  EXPECT_NE(text.find("DISPLAY=':4242'"), std::string::npos) << text;
+  EXPECT_NE(text.find("DISPLAY=:4242"), std::string::npos) << text;
   EXPECT_NE(text.find("--headless"), std::string::npos) << text;
   ::unsetenv("DISPLAY");
   EXPECT_NE(error_text([&] { Viewer viewer(source, {}); }).find("DISPLAY is not set"), std::string::npos);

@@ -52,6 +52,12 @@ void select_parent(View& view) {
   if (view.selected_frame > 0) view.selected_frame = view.source.visual().frames[view.selected_frame].parent;
 }
 
+// Seen by a camera that suits it, unless one of the model was chosen.
+void toggle_alone(View& view) {
+  view.alone = !view.alone;
+  if (view.camera.mode() != CameraControl::Mode::fixed) align_camera(view);
+}
+
 void toggle_hand(View& view) {
   if (view.hand.active)
     view.release();
@@ -75,7 +81,7 @@ constexpr KeyBinding kBindings[] = {
 
     {ImGuiKey_Period, "Worlds", "Select the next world", [](View& v) { v.select_world(v.selected + 1); }, true},
     {ImGuiKey_Comma, "Worlds", "Select the previous world", [](View& v) { v.select_world(v.selected - 1); }, true},
-    {ImGuiKey_O, "Worlds", "The selected world alone, the grid", [](View& v) { v.alone = !v.alone; }},
+    {ImGuiKey_O, "Worlds", "The selected world alone, the grid", toggle_alone},
     {kCtrl | ImGuiKey_Period, "Worlds", "Select the world with the best return",
      [](View& v) { v.select_extreme_world(true); }},
     {kCtrl | ImGuiKey_Comma, "Worlds", "Select the world with the worst return",
@@ -138,13 +144,13 @@ constexpr KeyBinding kBindings[] = {
 void help_table(const char* group) {
   ImGui::SeparatorText(group);
   if (!ImGui::BeginTable(group, 2)) return;
-  ImGui::TableSetupColumn("key", ImGuiTableColumnFlags_WidthFixed, 11 * ImGui::GetFontSize());
+  ImGui::TableSetupColumn("key", ImGuiTableColumnFlags_WidthFixed, 9.5f * ImGui::GetFontSize());
   for (const KeyBinding& binding : kBindings) {
     if (std::strcmp(binding.group, group) != 0) continue;
     ImGui::TableNextColumn();
     ImGui::TextDisabled("%s", ImGui::GetKeyChordName(binding.chord));
     ImGui::TableNextColumn();
-    ImGui::TextUnformatted(binding.text);
+    ImGui::TextWrapped("%s", binding.text);
   }
   ImGui::EndTable();
 }
@@ -152,12 +158,12 @@ void help_table(const char* group) {
 void mouse_table() {
   ImGui::SeparatorText("Mouse");
   if (!ImGui::BeginTable("Mouse", 2)) return;
-  ImGui::TableSetupColumn("gesture", ImGuiTableColumnFlags_WidthFixed, 11 * ImGui::GetFontSize());
+  ImGui::TableSetupColumn("gesture", ImGuiTableColumnFlags_WidthFixed, 13.5f * ImGui::GetFontSize());
   for (const MouseBinding& binding : mouse_bindings()) {
     ImGui::TableNextColumn();
     ImGui::TextDisabled("%s", binding.gesture);
     ImGui::TableNextColumn();
-    ImGui::TextUnformatted(binding.text);
+    ImGui::TextWrapped("%s", binding.text);
   }
   ImGui::EndTable();
 }
@@ -181,7 +187,7 @@ void draw_help(View& view) {
   if (!view.help) return;
   const ImGuiViewport* window = ImGui::GetMainViewport();
   ImGui::SetNextWindowPos(window->GetWorkCenter(), ImGuiCond_Always, ImVec2(0.5f, 0.5f));
-  ImGui::SetNextWindowSize(ImVec2(window->WorkSize.x * 0.88f, window->WorkSize.y * 0.94f));
+  ImGui::SetNextWindowSize(ImVec2(window->WorkSize.x * 0.92f, window->WorkSize.y * 0.94f));
   const ImGuiWindowFlags flags = ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoCollapse |
                                  ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoMove;
   if (ImGui::Begin("Keys and mouse", &view.help, flags) && ImGui::BeginTable("columns", 3)) {

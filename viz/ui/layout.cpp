@@ -55,7 +55,7 @@ void build_default(ImGuiID space, const ImVec2& size) {
   ImGui::DockBuilderSetNodeSize(space, size);
   ImGuiID middle = space;
   const ImGuiID left = ImGui::DockBuilderSplitNode(middle, ImGuiDir_Left, 0.19f, nullptr, &middle);
-  const ImGuiID right = ImGui::DockBuilderSplitNode(middle, ImGuiDir_Right, 0.24f, nullptr, &middle);
+  const ImGuiID right = ImGui::DockBuilderSplitNode(middle, ImGuiDir_Right, 0.29f, nullptr, &middle);
   const ImGuiID bottom = ImGui::DockBuilderSplitNode(middle, ImGuiDir_Down, 0.30f, nullptr, &middle);
   ImGuiID top_left = left;
   const ImGuiID low_left = ImGui::DockBuilderSplitNode(top_left, ImGuiDir_Down, 0.52f, nullptr, &top_left);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "viz/headless.h"
+
 namespace hotloop {
 namespace {
 
@@ -104,10 +106,10 @@ void dispatch_mouse(View& view, Scene& scene, float scale) {
 
 void align_camera(View& view) {
   const WorldGrid grid = view.grid();
-  const VisualModel& model = view.source.visual();
-  const Float3 a = Scene::world_offset(grid, model, grid.first);
-  const Float3 b = Scene::world_offset(grid, model, grid.first + grid.count - 1);
-  view.camera.align(grid.count > 1 ? std::max(std::abs(a[0] - b[0]), std::abs(a[1] - b[1])) / 2 : 0);
+  view.camera.align(0);
+  if (grid.count <= 1) return;
+  view.camera.set_free();
+  view.camera.orbit() = grid_camera(view.source.visual(), grid);
 }
 
 }  // namespace hotloop

@@ -33,7 +33,7 @@ void set_colors(ImGuiStyle& style, const Palette& p, bool light) {
   c[ImGuiCol_Border] = c[ImGuiCol_Separator] = color(p.border);
   c[ImGuiCol_FrameBg] = c[ImGuiCol_MenuBarBg] = c[ImGuiCol_TableHeaderBg] = color(p.frame);
   c[ImGuiCol_FrameBgHovered] = c[ImGuiCol_FrameBgActive] = color(p.raised);
-  c[ImGuiCol_TitleBg] = c[ImGuiCol_TitleBgActive] = c[ImGuiCol_TitleBgCollapsed] = color(p.border, light ? 0.6f : 1);
+  c[ImGuiCol_TitleBg] = c[ImGuiCol_TitleBgActive] = c[ImGuiCol_TitleBgCollapsed] = color(p.border);
   c[ImGuiCol_Tab] = c[ImGuiCol_TabDimmed] = color(p.frame);
   c[ImGuiCol_TabSelected] = c[ImGuiCol_TabDimmedSelected] = color(p.window);
   c[ImGuiCol_TabSelectedOverline] = c[ImGuiCol_TabDimmedSelectedOverline] = color(p.accent);
@@ -81,6 +81,8 @@ void apply_theme(bool light, float monitor_scale, float font_scale) {
     ImPlot::StyleColorsDark();
   ImPlotStyle& plot = ImPlot::GetStyle();
   plot.Colors[ImPlotCol_FrameBg] = plot.Colors[ImPlotCol_PlotBorder] = ImVec4(0, 0, 0, 0);
+  plot.Colors[ImPlotCol_PlotBg] = color(light ? 0xffffff : 0x131519);
+  plot.Colors[ImPlotCol_AxisGrid] = color(light ? kLight.text : kDark.text, 0.12f);
   plot.PlotPadding = {6 * monitor_scale, 6 * monitor_scale};
   plot.Colormap = light ? ImPlotColormap_Dark : ImPlotColormap_Deep;
 }

@@ -27,9 +27,10 @@ void pose_text(const VisualJoint& joint, const std::vector<float>& qpos) {
   const float* q = qpos.data() + joint.qpos;
   const char* name = joint.name.empty() ? "free" : joint.name.c_str();
   if (joint.kind == VisualJoint::Kind::free)
-    ImGui::Text("%s: %.2f %.2f %.2f m, quat %.2f %.2f %.2f %.2f", name, q[0], q[1], q[2], q[3], q[4], q[5], q[6]);
+    ImGui::TextWrapped("%s: %.2f %.2f %.2f m, quat %.2f %.2f %.2f %.2f", name, q[0], q[1], q[2], q[3], q[4], q[5],
+                       q[6]);
   else
-    ImGui::Text("%s: quat %.2f %.2f %.2f %.2f", name, q[0], q[1], q[2], q[3]);
+    ImGui::TextWrapped("%s: quat %.2f %.2f %.2f %.2f", name, q[0], q[1], q[2], q[3]);
 }
 
 }  // namespace

@@ -51,16 +51,16 @@ void flag_table(const char* title, const Flag (&flags)[size], SceneFlags& values
 
 void group_row(const char* title, const char* key, bool (&groups)[6]) {
   ImGui::PushID(title);
+  ImGui::TextDisabled("%s", title);
   for (int i = 0; i < 6; ++i) {
+    if (i > 0) ImGui::SameLine();
     char label[4];
     std::snprintf(label, sizeof label, "%d", i);
     ImGui::Checkbox(label, &groups[i]);
     char text[48];
     std::snprintf(text, sizeof text, "%s of group %d (%s%d)", title, i, key, i);
     tip(text);
-    ImGui::SameLine();
   }
-  ImGui::TextUnformatted(title);
   ImGui::PopID();
 }
 

@@ -70,7 +70,8 @@ void draw_tensors(View& view) {
     unavailable("No tensors here: a training that is watched and a log have them.");
     return;
   }
-  if (ImGui::BeginChild("keys", ImVec2(18 * ImGui::GetFontSize(), 0))) keys(view, all);
+  const float width = std::min(18 * ImGui::GetFontSize(), 0.35f * ImGui::GetContentRegionAvail().x);
+  if (ImGui::BeginChild("keys", ImVec2(width, 0))) keys(view, all);
   ImGui::EndChild();
   ImGui::SameLine();
   if (ImGui::BeginChild("picture")) {

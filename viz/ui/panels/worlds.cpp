@@ -38,7 +38,7 @@ void draw_worlds(View& view) {
   ImGui::SameLine();
   jump(view, "Worst", false);
   ImGui::SeparatorText("Shown");
-  ImGui::Checkbox("Only the selected one", &view.alone);
+  if (ImGui::Checkbox("Only the selected one", &view.alone)) align_camera(view);
   tip("One world alone, or a grid of them (O)");
   ImGui::BeginDisabled(view.alone);
   if (world_field("First", view.first, 0, info.num_worlds - 1))
