@@ -28,7 +28,7 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 // Draws the worlds of a training until it is stopped, on a thread of its own.
 class Drawing {
  public:
-  explicit Drawing(TrainingSource& source) : source_(source), thread_([this] { run(); }) {}
+  Drawing(TrainingSource& source, bool leaves) : source_(source), leaves_(leaves), thread_([this] { run(); }) {}
   ~Drawing() {
     stop_ = true;
     thread_.join();
@@ -36,9 +36,10 @@ class Drawing {
   Drawing(const Drawing&) = delete;
   Drawing& operator=(const Drawing&) = delete;
 
-  void wait_until_ready() const {
-    while (!ready_ && !failure_set_) std::this_thread::yield();
-    if (failure_) std::rethrow_exception(failure_);
+  // Its programs are made. Error where it could not draw.
+  bool ready() const {
+    if (failed_) std::rethrow_exception(failure_);
+    return ready_;
   }
   std::int64_t frames() const { return frames_; }
 
@@ -48,7 +49,7 @@ class Drawing {
       draw();
     } catch (...) {
       failure_ = std::current_exception();
-      failure_set_ = true;
+      failed_ = true;
     }
   }
   void draw() {
@@ -63,13 +64,15 @@ class Drawing {
     WorldGrid grid;
     grid.count = worlds;
     const Camera camera = grid_camera(source_.visual(), grid);
+    std::vector<float> numbers;
     while (!stop_) {
       const auto start = Clock::now();
+      if (leaves_) source_.read_observations(numbers);
       buffer.update(source_, 0, worlds);
       scene.draw(buffer, grid, camera, {}, {}, {picture.framebuffer(), width, height});
       glFlush();
       ++frames_;
-      ready_ = frames_ > 3;  // programs are made
+      ready_ = frames_ > 3;
       const double period = picture_period(1e-3 * scene.stats().gpu_milliseconds, device.is_cuda());
       while (!stop_ && seconds_since(start) < std::max(period, 1.0 / 60))
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -78,7 +81,8 @@ class Drawing {
   }
 
   TrainingSource& source_;
-  std::atomic<bool> stop_ = false, ready_ = false, failure_set_ = false;
+  bool leaves_;
+  std::atomic<bool> stop_ = false, ready_ = false, failed_ = false;
   std::atomic<std::int64_t> frames_ = 0;
   std::exception_ptr failure_;
   std::thread thread_;  // last: it uses the others
@@ -107,29 +111,36 @@ std::vector<BenchResult> bench_watch(const TrainConfig& config, double seconds) 
   const EnvEntry& env = find_environment(config.task);
   const Device device = parse_device(config.device);
   const std::int64_t steps = config.num_envs * config.num_steps;
-  std::vector<double> alone, watched, ratios, pictures;
   const std::unique_ptr<Trainer> plain = make_trainer(config, env, device);
-  const std::unique_ptr<Trainer> shown = make_trainer(config, env, device);
-  TrainingSource source(config, device);
-  source.started({config, *shown, {}, 1});
   rate_of(*plain, nullptr, steps, seconds / 2);
-  rate_of(*shown, &source, steps, seconds / 2);
-  for (int window = 0; window < kWindows; ++window) {
-    alone.push_back(rate_of(*plain, nullptr, steps, seconds));
-    Drawing drawing(source);
-    rate_of(*shown, &source, steps, seconds / 4);
-    drawing.wait_until_ready();
-    const std::int64_t before = drawing.frames();
-    const auto start = Clock::now();
-    watched.push_back(rate_of(*shown, &source, steps, seconds));
-    pictures.push_back(static_cast<double>(drawing.frames() - before) / seconds_since(start));
-    ratios.push_back(watched.back() / alone.back());
-  }
-  source.ended();
   const std::string name = fmt::format("watch.{}.{}x{}.{}.{}", config.task, config.num_envs, config.num_steps,
-                                       config.precision, road_name(shown->road()));
-  return {summary(name + ".alone", "steps/s", alone), summary(name + ".watched", "steps/s", watched),
-          summary(name + ".ratio", "of 1", ratios), summary(name + ".drawn", "frames/s", pictures)};
+                                       config.precision, road_name(plain->road()));
+  std::vector<BenchResult> results;
+  for (const bool leaves : {false, true}) {
+    const std::unique_ptr<Trainer> shown = make_trainer(config, env, device);
+    TrainingSource source(config, device);
+    source.started({config, *shown, {}, 1});
+    rate_of(*shown, &source, steps, seconds / 2);
+    std::vector<double> alone, watched, ratios, pictures;
+    for (int window = 0; window < kWindows; ++window) {
+      alone.push_back(rate_of(*plain, nullptr, steps, seconds));
+      Drawing drawing(source, leaves);
+      do rate_of(*shown, &source, steps, seconds / 4);
+      while (!drawing.ready());
+      const std::int64_t before = drawing.frames();
+      const auto start = Clock::now();
+      watched.push_back(rate_of(*shown, &source, steps, seconds));
+      pictures.push_back(static_cast<double>(drawing.frames() - before) / seconds_since(start));
+      ratios.push_back(watched.back() / alone.back());
+    }
+    source.ended();
+    const std::string what = name + (leaves ? ".worlds_and_observations" : ".worlds");
+    results.push_back(summary(what + ".alone", "steps/s", alone));
+    results.push_back(summary(what + ".watched", "steps/s", watched));
+    results.push_back(summary(what + ".ratio", "of 1", ratios));
+    results.push_back(summary(what + ".drawn", "frames/s", pictures));
+  }
+  return results;
 }
 
 }  // namespace hotloop

@@ -8,7 +8,8 @@
 namespace hotloop {
 
 // The same training alone and with a viewer's scene of its worlds (1920x1080, no window) drawn beside it as `train
-// --watch` draws, in turns: steps/s of both, their ratio, and frames/s.
+// --watch` draws, in turns, and with the observations of all worlds read for each picture: steps/s of both, their
+// ratio, and frames/s.
 std::vector<BenchResult> bench_watch(const TrainConfig& config, double seconds);
 
 }  // namespace hotloop

@@ -84,8 +84,8 @@ class Trainer {
   // Whether iterations cost the host no more than one call.
   virtual bool captured() const { return graph_ != nullptr; }
   // The worlds and the rollout's buffers; null where the algorithm simulates nothing. A road with a layout of its own
-  // has no rollout() until show_rollout() was called, before the first iteration; then update_rollout() queues the
-  // latest one's way there.
+  // has no rollout() until show_rollout() was called, between iterations; then update_rollout() queues the way there
+  // of the latest one that began after that.
   virtual void show_rollout() {}
   virtual void update_rollout() {}
   virtual const Arena* rollout() const { return nullptr; }

@@ -57,10 +57,13 @@ std::vector<float> LeafCopies::ask(const std::string& leaf, std::int64_t row, st
 
 void LeafCopies::serve(Trainer& trainer) {
   const std::lock_guard lock(mutex_);
+  if (!copies_.empty() && trainer.rollout() == nullptr) {
+    trainer.show_rollout();
+    return;  // the rollout before is not to be seen any more
+  }
   bool updated = false;
   for (auto& [key, copy] : copies_) {
-    if (!copy.wanted || copy.under_way || trainer.rollout() == nullptr || !trainer.rollout()->contains(key.leaf))
-      continue;
+    if (!copy.wanted || copy.under_way || !trainer.rollout()->contains(key.leaf)) continue;
     if (!updated) trainer.update_rollout();
     updated = true;
     queue(trainer, key, copy);

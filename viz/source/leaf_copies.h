@@ -18,7 +18,8 @@ class LeafCopies {
   // Slices [row, row + rows) of the leaf's first dimension as numbers, as they were when last copied; row -1: the last
   // ones. Empty before the first copy has arrived, and for a leaf that is not there. Wants a newer copy.
   std::vector<float> ask(const std::string& leaf, std::int64_t row, std::int64_t rows);
-  // On the training's thread: queues what is wanted.
+  // On the training's thread, between iterations: queues what is wanted. A road with a layout of its own shows its
+  // rollouts from the first time on that something is; until then they cost it nothing.
   void serve(Trainer& trainer);
 
  private:

@@ -4,6 +4,7 @@
 
 #include "sim/core/registry.h"
 #include "train/metric_tags.h"
+#include "train/ppo.h"
 #include "viz/source/control_infos.h"
 
 namespace hotloop {
@@ -68,12 +69,11 @@ TrainingSource::~TrainingSource() {
 
 void TrainingSource::started(const Run& run) {
   trainer_ = &run.trainer;
-  trainer_->show_rollout();
   const std::lock_guard lock(mutex_);
   telemetry_.total_iterations = run.total_iterations;
   telemetry_.run_dir = run.folder;
-  if (const Arena* arena = run.trainer.rollout())
-    for (const Leaf& leaf : arena->leaves()) tensors_.push_back({leaf.name, leaf.shape});
+  for (const LeafSpec& leaf : rollout_leaves(run.trainer.policy(), run.config.num_steps, run.config.num_envs))
+    tensors_.push_back({leaf.name, leaf.shape});
 }
 
 void TrainingSource::queued() {
