@@ -12,7 +12,8 @@ struct Flag {
 };
 constexpr Flag kFlags[] = {
     {"--log-trajectories", "FILE.h5", "log what the worlds do to an HDF5 file", &LogFlags::path},
-    {"--log-keys", "A,B", "leaves to log; all; state: of the worlds, for replay and view (default: what datasets and replays need)",
+    {"--log-keys", "A,B",
+     "leaves to log; all; state: of the worlds, for replay and view (default: what datasets and replays need)",
      &LogFlags::keys},
     {"--log-envs", "N|A-B|A,B,C", "worlds to log: the first N, a range, a list (default all)", &LogFlags::envs},
     {"--log-every", "N", "log every Nth iteration (default 1)", &LogFlags::every},

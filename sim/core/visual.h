@@ -70,6 +70,14 @@ struct VisualLight {
 // track: pos counted from the frame, pos and quat in the world's axes; trackcom: from the centre of mass of the frame
 // and those below it. targetbody: pos in the frame, looks at frame `target`; targetbodycom: at its centre of mass,
 // likewise.
+// Of models that name no light: a headlight alone draws them flat.
+inline VisualLight plain_light() {
+  VisualLight light;
+  light.dir = {0.25f, 0.35f, -0.9f};
+  light.diffuse = {0.55f, 0.55f, 0.55f};
+  return light;
+}
+
 struct VisualCamera {
   enum class Mode : std::uint8_t { fixed, track, trackcom, targetbody, targetbodycom };
   std::string name = {};
@@ -115,6 +123,7 @@ struct VisualModel {
          headlight_specular = {0.5f, 0.5f, 0.5f};
   Float3 center = {0, 0, 0};       // of what is worth looking at (MJCF's statistic)
   float extent = 1;                // its half size
+  float reach = 0;                 // half size along the ground of what stands in a world at the start; 0: extent
   float znear = 0.01f, zfar = 50;  // in extents
   // What is seen first: around frame `track` (0: around center), degrees, distance in extents.
   int track = 0;

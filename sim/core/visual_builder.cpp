@@ -103,6 +103,7 @@ VisualModel VisualBuilder::finish(int num_frames) {
   if (model_.num_frames() != num_frames)
     throw Error("environment '" + name_ + "': visual() names " + std::to_string(model_.num_frames()) +
                 " frames with the world's, kFrames is " + std::to_string(num_frames));
+  model_.lights.push_back(plain_light());
   return std::move(model_);
 }
 

@@ -83,9 +83,9 @@ struct CartPole {
   template <class Shapes>
   static void visual(const Params& p, Shapes& shapes) {
     const float limit = static_cast<float>(p.x_limit), length = static_cast<float>(2 * p.half_length);
-    shapes.cylinder(0, {-limit, 0, 0}, {limit, 0, 0}, 0.01f, {0.3f, 0.3f, 0.3f});
+    shapes.cylinder(0, {-limit, 0, 0}, {limit, 0, 0}, 0.01f, {0.6f, 0.6f, 0.6f});
     const int cart = shapes.frame("cart"), pole = shapes.frame("pole");
-    shapes.box(cart, {0, 0, 0}, {0.2f, 0.1f, 0.12f}, {0.15f, 0.15f, 0.17f});
+    shapes.box(cart, {0, 0, 0}, {0.2f, 0.1f, 0.12f}, {0.32f, 0.36f, 0.45f});
     shapes.capsule(pole, {0, 0, 0}, {0, 0, length}, 0.04f, {0.79f, 0.6f, 0.4f});
     shapes.cylinder(pole, {0, -0.105f, 0}, {0, 0.105f, 0}, 0.04f, {0.5f, 0.52f, 0.8f});
     shapes.look_at({0, 0, 0.4f}, limit, 4.4f, -8);

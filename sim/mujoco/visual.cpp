@@ -1,6 +1,7 @@
 #include "sim/mujoco/visual.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "sim/mujoco/read_model.h"
 #include "sim/mujoco/visual_mesh.h"
@@ -182,6 +183,22 @@ void add_cameras(const mjModel* m, VisualModel& out) {
   }
 }
 
+// Half the greater side, along the ground, of the box about all shapes but planes and height fields at the start.
+float start_reach(const mjModel* m) {
+  const std::unique_ptr<mjData, decltype(&mj_deleteData)> d(mj_makeData(m), &mj_deleteData);
+  if (!d) return 0;
+  mj_kinematics(m, d.get());
+  double low[2] = {1e30, 1e30}, high[2] = {-1e30, -1e30};
+  for (int g = 0; g < m->ngeom; ++g) {
+    if (m->geom_type[g] == mjGEOM_PLANE || m->geom_type[g] == mjGEOM_HFIELD) continue;
+    for (int k = 0; k < 2; ++k) {
+      low[k] = std::min(low[k], d->geom_xpos[3 * g + k] - m->geom_rbound[g]);
+      high[k] = std::max(high[k], d->geom_xpos[3 * g + k] + m->geom_rbound[g]);
+    }
+  }
+  return static_cast<float>(std::max({0.0, high[0] - low[0], high[1] - low[1]}) / 2);
+}
+
 void read_view(const mjModel* m, VisualModel& out) {
   const mjVisual& vis = m->vis;
   out.headlight = vis.headlight.active != 0;
@@ -210,8 +227,10 @@ VisualModel model_visual(const LoadedModel& model) {
   for (int i = 0; i < m->nhfield; ++i) out.meshes.push_back(read_height_field(m, i));
   add_materials(m, out);
   add_lights(m, out);
+  if (out.lights.empty()) out.lights.push_back(plain_light());
   add_cameras(m, out);
   read_view(m, out);
+  out.reach = start_reach(m);
   return out;
 }
 

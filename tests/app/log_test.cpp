@@ -354,7 +354,8 @@ TEST(LogRun, BadInputIsOneLine) {
   expect_refused(train(run, {"--log-trajectories", path.string()}), "is there already");
   expect_refused(replay(path), "a.h5: ");
   expect_refused(replay(folder / "none.h5"), "no such file");
-  ASSERT_EQ(train(run, {"--log-trajectories", (folder / "b.h5").string(), "--log-keys", "observation,action"}).status, 0);
+  ASSERT_EQ(train(run, {"--log-trajectories", (folder / "b.h5").string(), "--log-keys", "observation,action"}).status,
+            0);
   expect_refused(replay(folder / "b.h5"), "--log-keys all,state");
 }
 

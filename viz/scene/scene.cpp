@@ -16,7 +16,8 @@ std::uint32_t side_of(std::int64_t count) {
 
 float spacing_of(const WorldGrid& grid, const VisualModel& model) {
   if (grid.count <= 1) return 0;
-  return grid.spacing > 0 ? grid.spacing : 2.2f * model.extent;
+  if (grid.spacing > 0) return grid.spacing;
+  return model.reach > 0 ? 3.2f * model.reach : 2.2f * model.extent;
 }
 
 // What all worlds of a grid take, or the bodies of one; a box that holds what moves.
