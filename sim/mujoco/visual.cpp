@@ -183,20 +183,28 @@ void add_cameras(const mjModel* m, VisualModel& out) {
   }
 }
 
-// Half the greater side, along the ground, of the box about all shapes but planes and height fields at the start.
-float start_reach(const mjModel* m) {
+// The box about all shapes but planes and height fields at the start.
+struct Box {
+  double low[3] = {1e30, 1e30, 1e30}, high[3] = {-1e30, -1e30, -1e30};
+};
+
+Box start_box(const mjModel* m) {
+  Box box;
   const std::unique_ptr<mjData, decltype(&mj_deleteData)> d(mj_makeData(m), &mj_deleteData);
-  if (!d) return 0;
+  if (!d) return box;
   mj_kinematics(m, d.get());
-  double low[2] = {1e30, 1e30}, high[2] = {-1e30, -1e30};
   for (int g = 0; g < m->ngeom; ++g) {
     if (m->geom_type[g] == mjGEOM_PLANE || m->geom_type[g] == mjGEOM_HFIELD) continue;
-    for (int k = 0; k < 2; ++k) {
-      low[k] = std::min(low[k], d->geom_xpos[3 * g + k] - m->geom_rbound[g]);
-      high[k] = std::max(high[k], d->geom_xpos[3 * g + k] + m->geom_rbound[g]);
+    for (int k = 0; k < 3; ++k) {
+      box.low[k] = std::min(box.low[k], d->geom_xpos[3 * g + k] - m->geom_rbound[g]);
+      box.high[k] = std::max(box.high[k], d->geom_xpos[3 * g + k] + m->geom_rbound[g]);
     }
   }
-  return static_cast<float>(std::max({0.0, high[0] - low[0], high[1] - low[1]}) / 2);
+  return box;
+}
+
+float reach_of(const Box& box) {
+  return static_cast<float>(std::max({0.0, box.high[0] - box.low[0], box.high[1] - box.low[1]}) / 2);
 }
 
 void read_view(const mjModel* m, VisualModel& out) {
@@ -230,8 +238,14 @@ VisualModel model_visual(const LoadedModel& model) {
   if (out.lights.empty()) out.lights.push_back(plain_light());
   add_cameras(m, out);
   read_view(m, out);
-  out.reach = start_reach(m);
+  out.reach = reach_of(start_box(m));
   return out;
+}
+
+void look_at_bodies(const LoadedModel& model, VisualModel& visual) {
+  const Box box = start_box(model.mujoco());
+  for (std::size_t k = 0; k < 3 && box.low[0] <= box.high[0]; ++k)
+    visual.center[k] = static_cast<float>((box.low[k] + box.high[k]) / 2);
 }
 
 }  // namespace hotloop

@@ -100,7 +100,9 @@ RobotInfo robot_info(const ModelData& model, int frame_skip) {
 }
 
 VisualModel make_task_visual(const TaskSizes& task, const TaskCamera& camera) {
-  VisualModel visual = model_visual(*load_task_model(task));
+  const std::shared_ptr<const LoadedModel> model = load_task_model(task);
+  VisualModel visual = model_visual(*model);
+  look_at_bodies(*model, visual);
   visual.track = camera.track;
   visual.elevation = static_cast<float>(camera.elevation);
   if (camera.distance > 0) visual.distance = static_cast<float>(camera.distance) / visual.extent;
