@@ -90,10 +90,10 @@ class Drawing {
 
 // Steps/s of a training over one window.
 double rate_of(Trainer& trainer, TrainObserver* observer, std::int64_t steps, double seconds) {
-  const std::int64_t at_once = trainer.most_at_once();
   std::int64_t iterations = 0;
   const auto start = Clock::now();
   while (iterations == 0 || seconds_since(start) < seconds) {
+    const std::int64_t at_once = trainer.most_at_once();  // less from the first look at a rollout on
     trainer.enqueue(at_once);
     iterations += at_once;
     if (observer != nullptr) observer->queued();

@@ -157,6 +157,7 @@ void FusedPpoTrainer::show_rollout() {
     throw Error(std::string("--log-trajectories: ") + e.what());
   }
   head_ = std::make_unique<HeadArrays>(policy_, exec_.device);
+  graphs_.clear();  // their launches know nothing of the arena
 }
 
 void FusedPpoTrainer::update_rollout() {
@@ -198,7 +199,20 @@ std::int64_t FusedPpoTrainer::most_at_once() const {
   return std::clamp<std::int64_t>(kMostSteps / steps, 1, kDepth / 2);
 }
 
+// A launch costs the driver about a millisecond of a processor where blocks wait for each other, its replay as part of
+// a graph microseconds.
 void FusedPpoTrainer::queue(std::int64_t iterations) {
+  if (config_.capture == "off") return launch(iterations);
+  Graph& graph = graphs_[iterations];
+  if (graph.empty()) {
+    graph.begin(exec_);
+    launch(iterations);
+    graph.end();
+  }
+  graph.replay(exec_);
+}
+
+void FusedPpoTrainer::launch(std::int64_t iterations) {
   FusedArgs args = arguments();
   args.iterations = static_cast<std::int32_t>(iterations);
   // blocks that wait for each other must all be there

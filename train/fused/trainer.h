@@ -2,10 +2,12 @@
 // the card (train/fused/kernel.h). CUDA devices only; the same state as PpoTrainer's, so that a run can be resumed on
 // either road. A population's members are trained by the same launches, each as it would be alone, to the bit.
 #pragma once
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "sim/core/graph.h"
 #include "sim/core/memory_slots.h"
 #include "sim/core/special_kernel.h"
 #include "train/fused/args.h"
@@ -29,7 +31,7 @@ class FusedPpoTrainer : public Trainer {
   std::string source() const override;
   std::int64_t members() const override { return members_; }
   std::int64_t most_at_once() const override;
-  bool captured() const override { return most_at_once() > 1; }
+  bool captured() const override { return config_.capture != "off"; }
   // Share of each phase in the clocks since the last call (or the start); waits for the device.
   std::vector<PhaseShare> phases() override;
 
@@ -45,6 +47,7 @@ class FusedPpoTrainer : public Trainer {
   void allocate();
   void begin(std::int64_t member, const TrainConfig& config, const std::vector<float>& parameters);
   FusedArgs arguments() const;
+  void launch(std::int64_t iterations);
 
   std::int64_t members_;
   FusedShape shape_;
@@ -52,7 +55,8 @@ class FusedPpoTrainer : public Trainer {
   Buffer<FusedMember> member_;
   std::shared_ptr<const SpecialKernel> kernel_;
   std::unique_ptr<Batch> batch_;
-  std::unique_ptr<Arena> arena_;  // after show_rollout()
+  std::unique_ptr<Arena> arena_;          // after show_rollout()
+  std::map<std::int64_t, Graph> graphs_;  // launches by their iterations
   Buffer<EpisodeStats> episodes_;
   Buffer<float> observation_, record_, reward_, value_, final_observation_, partials_, loss_partials_, own_;
   Buffer<std::uint8_t> ended_;
