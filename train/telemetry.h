@@ -16,7 +16,6 @@ struct TelemetryCurve {
 struct Telemetry {
   std::int64_t iteration = 0, total_iterations = 0, global_step = 0;
   double steps_per_second = 0, elapsed_seconds = 0;
-  double gpu_utilisation = -1, gpu_memory_used = -1, gpu_memory_total = -1;  // 0..1, bytes; negative: not known
   std::vector<TelemetryCurve> curves;
   std::vector<std::string> log_lines;  // what the run printed, newest last
   bool finished = false;

@@ -101,9 +101,9 @@ std::string with_unit(double count) {
 
 std::string HeadlessReport::line() const {
   return fmt::format(
-      "{} frames in {:.2f} s ({:.1f} frames/s), {} of {} shapes, {} triangles, {:.2f} ms of the GPU; {}; {}", frames,
-      seconds, static_cast<double>(frames) / std::max(seconds, 1e-9), stats.drawn, stats.instances,
-      with_unit(static_cast<double>(stats.triangles)), stats.gpu_milliseconds, path, renderer);
+      "{} frame{} in {:.2f} s ({:.1f} frames/s), {} of {} shapes, {} triangles, {:.2f} ms of the GPU; {}; {}", frames,
+      frames == 1 ? "" : "s", seconds, static_cast<double>(frames) / std::max(seconds, 1e-9), stats.drawn,
+      stats.instances, with_unit(static_cast<double>(stats.triangles)), stats.gpu_milliseconds, path, renderer);
 }
 
 Camera grid_camera(const VisualModel& model, const WorldGrid& grid) {
@@ -153,7 +153,7 @@ HeadlessReport render_headless(WorldSource& source, const HeadlessOptions& optio
   reader.finish(take);
   sink.finish();
   report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  report.stats = scene.stats();
+  report.stats = scene.wait_for_stats();
   report.path = frames.path();
   report.renderer = describe_gl();
   report.written = sink.written;

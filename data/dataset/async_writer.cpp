@@ -25,17 +25,7 @@ std::size_t bytes_of(const Episode& e, const Size& size) {
 
 AsyncWriter::AsyncWriter(std::unique_ptr<DatasetWriter> writer, const std::filesystem::path& path)
     : writer_(std::move(writer)), write_behind_(path) {
-  if (hdf5_knows_threads()) thread_ = std::thread([this] { work(); });
-}
-
-AsyncWriter::~AsyncWriter() {
-  if (!thread_.joinable()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
+  if (hdf5_knows_threads()) queue_.emplace(kMostQueued, [this](Batch& batch) { write(batch); });
 }
 
 void AsyncWriter::append(Episode& episode) {
@@ -46,63 +36,24 @@ void AsyncWriter::append(Episode& episode) {
 }
 
 void AsyncWriter::hand_over() {
-  if (!thread_.joinable()) {
+  if (queue_)
+    queue_->push(filling_);
+  else
     write(filling_);
-    filling_.count = filling_.bytes = 0;
-    return;
-  }
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return failure_ || queue_.size() < kMostQueued; });
-  if (failure_) std::rethrow_exception(failure_);
-  queue_.push_back(std::exchange(filling_, {}));
-  if (!free_.empty()) {
-    filling_ = std::move(free_.back());
-    free_.pop_back();
-  }
-  changed_.notify_all();
 }
 
 void AsyncWriter::finish() {
   hand_over();
-  if (thread_.joinable()) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return failure_ || (queue_.empty() && !busy_); });
-    if (failure_) std::rethrow_exception(failure_);
-  }
+  if (queue_) queue_->finish();
   writer_->finish();
 }
 
-void AsyncWriter::write(const Batch& batch) {
+void AsyncWriter::write(Batch& batch) {
   for (std::size_t i = 0; i < batch.count; ++i) writer_->append(batch.episodes[i]);
-}
-
-void AsyncWriter::work() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [&] { return stop_ || !queue_.empty(); });
-    if (stop_) return;
-    Batch batch = std::move(queue_.front());
-    queue_.pop_front();
-    busy_ = true;
-    lock.unlock();
-    changed_.notify_all();
-    std::exception_ptr failure;
-    std::size_t kept = 0;
-    try {
-      write(batch);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    for (const Episode& e : batch.episodes) kept += bytes_of(e, [](const auto& values) { return values.capacity(); });
-    if (kept > kMostKeptBytes) batch.episodes.clear();
-    batch.count = batch.bytes = 0;
-    lock.lock();
-    busy_ = false;
-    free_.push_back(std::move(batch));
-    if (failure && !failure_) failure_ = failure;
-    changed_.notify_all();
-    if (failure_) return;
-  }
+  std::size_t kept = 0;
+  for (const Episode& e : batch.episodes) kept += bytes_of(e, [](const auto& values) { return values.capacity(); });
+  if (kept > kMostKeptBytes) batch.episodes.clear();
+  batch.count = batch.bytes = 0;
 }
 
 }  // namespace hotloop

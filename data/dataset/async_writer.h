@@ -1,15 +1,12 @@
 // A dataset's writer in a thread of its own, so that episodes are read, or made, while others are written, and the disk
 // works all the time.
 #pragma once
-#include <condition_variable>
-#include <deque>
-#include <exception>
 #include <filesystem>
 #include <memory>
-#include <mutex>
-#include <thread>
+#include <optional>
 #include <vector>
 
+#include "data/dataset/work_queue.h"
 #include "data/dataset/writer.h"
 #include "data/write_behind.h"
 
@@ -19,9 +16,6 @@ class AsyncWriter {
  public:
   // `path`: what `writer` writes.
   AsyncWriter(std::unique_ptr<DatasetWriter> writer, const std::filesystem::path& path);
-  ~AsyncWriter();  // what was not written stays so
-  AsyncWriter(const AsyncWriter&) = delete;
-  AsyncWriter& operator=(const AsyncWriter&) = delete;
 
   // As DatasetWriter's. The episode's content is taken, another's is left in it. What goes wrong in writing is thrown
   // by a later call.
@@ -36,18 +30,12 @@ class AsyncWriter {
   };
 
   void hand_over();
-  void write(const Batch& batch);
-  void work();
+  void write(Batch& batch);
 
   std::unique_ptr<DatasetWriter> writer_;
   WriteBehind write_behind_;
   Batch filling_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Batch> queue_, free_;
-  bool stop_ = false, busy_ = false;
-  std::exception_ptr failure_;
-  std::thread thread_;  // last: it uses the others; none where HDF5's library is not made for threads
+  std::optional<WorkQueue<Batch>> queue_;  // last: its thread uses the others; none where HDF5 is not made for threads
 };
 
 }  // namespace hotloop

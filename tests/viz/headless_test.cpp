@@ -94,6 +94,18 @@ TEST_F(HeadlessTest, TheCameraMayMove) {
             0.1);
 }
 
+TEST_F(HeadlessTest, OneFrameIsCountedToo) {
+  const TempFolder folder;
+  StillSource source = spider(4);
+  HeadlessOptions options = small(1);
+  options.grid.count = 4;
+  options.out = (folder / "frames").string();
+  const HeadlessReport report = render_headless(source, options);
+  EXPECT_GT(report.stats.drawn, 0);
+  EXPECT_GT(report.stats.triangles, 0);
+  EXPECT_EQ(report.line().rfind("1 frame in ", 0), 0u) << report.line();
+}
+
 TEST_F(HeadlessTest, FfmpegGetsRawFrames) {
   const TempFolder folder;
   const FakeFfmpeg fake(kTaking);

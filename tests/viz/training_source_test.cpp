@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TrainConfig small_config(const fs::path& run, const std::vector<Setting>& more = {}) {
-  std::vector<Setting> settings = {{"task", "CartPole-v1", ""},   {"device", "cpu", ""},
+TrainConfig small_config(const fs::path& run, const std::vector<Setting>& more = {}, const char* device = "cpu") {
+  std::vector<Setting> settings = {{"task", "CartPole-v1", ""},   {"device", device, ""},
                                    {"num_threads", "2", ""},      {"num_envs", "8", ""},
                                    {"num_steps", "32", ""},       {"total_timesteps", "15360", ""},
                                    {"hidden_sizes", "16,16", ""}, {"eval_interval", "20", ""},
@@ -53,8 +53,10 @@ struct Looking {
   void look() {
     const SourceInfo& info = source_.info();
     frames.resize(static_cast<std::size_t>(info.num_worlds * source_.visual().num_frames()));
+    Buffer<Frame> there(info.device, frames.size());
     while (!stop_) {
-      source_.write_frames(0, info.num_worlds, frames.data());
+      source_.write_frames(0, info.num_worlds, there.data());
+      copy_async(source_.exec(), frames.data(), Device{}, there.data(), info.device, frames.size() * sizeof(Frame));
       synchronize(source_.exec());
       std::vector<float> seen;
       source_.read_observations(seen);
@@ -98,16 +100,23 @@ void expect_watched(const TrainConfig& config) {
   EXPECT_LT(farthest, 5.0f);
 }
 
-TEST(TrainingSource, WatchingChangesNoBit) {
+void expect_same_bits(const char* device) {
   const TempFolder folder;
   for (const char* road : {"fused", "generic"}) {
     SCOPED_TRACE(road);
-    const fs::path at = folder.path(), plain = at / (std::string("plain_") + road),
-                   watched = at / (std::string("watched_") + road);
-    ASSERT_EQ(train(small_config(plain, {{"road", road, ""}}), nullptr), 0);
-    expect_watched(small_config(watched, {{"road", road, ""}}));
+    const fs::path plain = folder.path() / (std::string("plain_") + road);
+    const fs::path watched = folder.path() / (std::string("watched_") + road);
+    ASSERT_EQ(train(small_config(plain, {{"road", road, ""}}, device), nullptr), 0);
+    expect_watched(small_config(watched, {{"road", road, ""}}, device));
     expect_same_run(plain, watched);
   }
+}
+
+TEST(TrainingSource, WatchingChangesNoBit) { expect_same_bits("cpu"); }
+
+TEST(TrainingSource, GpuWatchingChangesNoBit) {
+  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
+  expect_same_bits("cuda");
 }
 
 TEST(TrainingSource, OutlivesItsTrainingAndItsFolder) {

@@ -154,7 +154,7 @@ void FusedPpoTrainer::show_rollout() {
   try {
     arena_ = std::make_unique<Arena>(exec_.device, rollout_leaves(policy_, config_.num_steps, config_.num_envs));
   } catch (const OutOfMemory& e) {
-    throw Error(std::string("--log-trajectories: ") + e.what());
+    throw Error(std::string("the rollout as it is logged and viewed: ") + e.what());
   }
   head_ = std::make_unique<HeadArrays>(policy_, exec_.device);
   graphs_.clear();  // their launches know nothing of the arena

@@ -204,6 +204,12 @@ Scene::Scene(const VisualModel& model, const SceneQuality& quality) : parts_(std
 Scene::~Scene() = default;
 const SceneStats& Scene::stats() const { return parts_->stats; }
 
+const SceneStats& Scene::wait_for_stats() {
+  glFinish();
+  parts_->frame_stats.update(parts_->stats);
+  return parts_->stats;
+}
+
 Float3 Scene::world_offset(const WorldGrid& grid, const VisualModel& model, std::int64_t world) {
   const auto side = static_cast<std::int64_t>(side_of(grid.count));
   const std::int64_t at = world - grid.first;

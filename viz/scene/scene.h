@@ -79,7 +79,8 @@ class Scene {
   Hit pick(int x, int y);
 
   // Of a frame some frames ago: nothing waits for the GPU.
-  const SceneStats& stats() const;
+  const SceneStats& stats() const;     // of an earlier frame, or of none yet
+  const SceneStats& wait_for_stats();  // of the last one; waits for the GPU
 
   // Of world `world` in the picture: add to its coordinates.
   static Float3 world_offset(const WorldGrid& grid, const VisualModel& model, std::int64_t world);

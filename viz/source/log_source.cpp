@@ -154,7 +154,13 @@ std::unique_ptr<WorldSource> open_log_source(const SourceOptions& options) {
   // a log made on a card is shown on the processor where there is no card: other bits than replay wants, but each
   // iteration begins from a state of the log
   std::string device = options.device == "auto" ? std::string() : options.device;
-  if (device.empty() && cuda_device_count() == 0) device = "cpu";
+  if (device.empty() && cuda_device_count() == 0) {
+    device = "cpu";
+    if (options.warn && LogReader(options.what).info().device.rfind("cuda", 0) == 0)
+      options.warn(options.what +
+                   ": was made on a card, and is simulated again on the CPU: between the states that it "
+                   "holds the worlds may drift from what was");
+  }
   return std::make_unique<LogSource>(options.what, device, options.warn);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/core/error.h"
 #include "sim/core/registry.h"
 #include "train/metric_tags.h"
 #include "train/ppo.h"
@@ -76,8 +77,19 @@ void TrainingSource::started(const Run& run) {
     tensors_.push_back({leaf.name, leaf.shape});
 }
 
+// What the viewer lacks room for must not end the training: it then shows no more than it has.
 void TrainingSource::queued() {
-  leaves_.serve(*trainer_);
+  if (!serving_) return;
+  try {
+    leaves_.serve(*trainer_);
+    stage_frames();
+  } catch (const Error& e) {
+    serving_ = false;
+    message(std::string("nothing newer is shown: ") + e.what());
+  }
+}
+
+void TrainingSource::stage_frames() {
   const std::lock_guard lock(mutex_);
   telemetry_.iteration = trainer_->enqueued();
   const Exec& exec = trainer_->exec();
@@ -97,8 +109,6 @@ void TrainingSource::row(const MetricRow& row) {
   for (const auto& [field, value] : row.values) {
     if (field == "sps") telemetry_.steps_per_second = value;
     if (field == "wall_time") telemetry_.elapsed_seconds = value;
-    if (field == "gpu_utilization") telemetry_.gpu_utilisation = value / 100;
-    if (field == "gpu_memory_gib") telemetry_.gpu_memory_used = value * 1024 * 1024 * 1024;
     const auto [at, is_new] = curve_of_.try_emplace(std::string(field), telemetry_.curves.size());
     if (is_new) telemetry_.curves.push_back({metric_name(field), {}, {}});
     TelemetryCurve& curve = telemetry_.curves[at->second];

@@ -46,6 +46,7 @@ class TrainingSource final : public TrainObserver, public WorldSource {
   const Telemetry* telemetry() override;
 
  private:
+  void stage_frames();
   // The last step's row of a leaf [num_steps, num_envs, ...], of the worlds that are shown.
   std::vector<float> shown_worlds(const std::string& leaf);
 
@@ -55,7 +56,9 @@ class TrainingSource final : public TrainObserver, public WorldSource {
   StreamHandle stream_;
   Exec exec_;
   LeafCopies leaves_;
-  Trainer* trainer_ = nullptr;  // of the training's thread alone
+  // of the training's thread alone:
+  Trainer* trainer_ = nullptr;
+  bool serving_ = true;  // the viewer's copies have not failed
 
   mutable std::mutex mutex_;  // of all below
   std::vector<TensorInfo> tensors_;

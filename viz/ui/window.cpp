@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "sim/core/error.h"
+#include "sim/core/shell.h"
 #include "sim/core/value.h"
 #include "viz/gl/context.h"
 #include "viz/ui/display_loss.h"
@@ -31,7 +32,8 @@ std::string glfw_error() {
   const std::string reason = glfw_error();
   const char* display = std::getenv("DISPLAY");
   const std::string found = display && *display ? "DISPLAY=" + shown(display) : std::string("DISPLAY is not set");
-  throw Error("no window: " + found + " (" + reason + "); without a display use --headless");
+  throw Error("no window: " + found + " (" + reason + "); pictures without one: " + program_name() +
+              " view --headless");
 }
 
 // What OpenGL the window system offers, for a message: asks for no version.
