@@ -119,13 +119,52 @@ TEST(TrainingSource, GpuWatchingChangesNoBit) {
   expect_same_bits("cuda");
 }
 
+// Looks after every iteration, on the training's own thread.
+class EveryIteration final : public TrainObserver {
+ public:
+  explicit EveryIteration(TrainingSource& source) : source_(source) {}
+  void started(const Run& run) override { source_.started(run); }
+  void row(const MetricRow& row) override { source_.row(row); }
+  void message(const std::string& line) override { source_.message(line); }
+  void ended() noexcept override { source_.ended(); }
+  // Carts stand where the observations after the rollout's last step say: both are of this iteration.
+  void queued() override {
+    source_.queued();
+    const auto n = static_cast<std::size_t>(source_.visual().num_frames());
+    std::vector<Frame> frames(8 * n);
+    source_.write_frames(0, 8, frames.data());
+    std::vector<float> observations;
+    source_.read_observations(observations);
+    if (observations.empty()) return;  // asked for after this one
+    ++compared;
+    for (std::size_t w = 0; w < 8; ++w) EXPECT_NEAR(frames[w * n + 1].pos[0], observations[4 * w], 1e-6) << compared;
+  }
+  int compared = 0;
+
+ private:
+  TrainingSource& source_;
+};
+
+TEST(TrainingSource, WorldsAndObservationsAreOfOneMoment) {
+  const TempFolder folder;
+  for (const char* road : {"fused", "generic"}) {
+    SCOPED_TRACE(road);
+    const TrainConfig config = small_config(folder / road, {{"road", road, ""}});
+    TrainingSource source(config, parse_device("cpu"));
+    EveryIteration observer(source);
+    ASSERT_EQ(train(config, &observer), 0);
+    EXPECT_GT(observer.compared, 50);
+  }
+}
+
 TEST(TrainingSource, OutlivesItsTrainingAndItsFolder) {
   const TempFolder folder;
   const TrainConfig config = small_config(folder / "run");
   TrainingSource source(config, parse_device("cpu"));
   ASSERT_EQ(train(config, &source), 0);
   fs::remove_all(folder / "run");
-  std::vector<Frame> frames(8 * static_cast<std::size_t>(source.visual().num_frames()));
+  const Frame nothing{{0, 0, 0}, 0, {0, 0, 0, 0}};
+  std::vector<Frame> frames(8 * static_cast<std::size_t>(source.visual().num_frames()), nothing);
   source.write_frames(0, 8, frames.data());
   EXPECT_TRUE(source.telemetry()->finished);
   EXPECT_TRUE(source.read_tensor("no/such", 1).empty());
