@@ -47,7 +47,7 @@ MemberScore score_of(const fs::path& folder, double threshold) {
   rule.metric = "charts/episodic_return";
   try {
     score.training_return = read_run(folder, rule).score;
-  } catch (const Error&) {  // no episode ended
+  } catch (const NoValues&) {  // no episode ended
   }
   return score;
 }
@@ -83,10 +83,12 @@ std::size_t summarise(const Population& population) {
   }
   write_file(population.folder / "members.csv", text);
   const fs::path temporary = population.folder / "best.tmp";
-  std::error_code ignored;
-  fs::remove(temporary, ignored);
-  fs::create_directory_symlink(population.member_folder(best).lexically_relative(population.folder), temporary);
-  fs::rename(temporary, population.folder / "best");
+  std::error_code failure;
+  fs::remove(temporary, failure);
+  fs::create_directory_symlink(population.member_folder(best).lexically_relative(population.folder), temporary,
+                               failure);
+  if (!failure) fs::rename(temporary, population.folder / "best", failure);
+  if (failure) throw_file_error(population.folder / "best", failure.value());
   return best;
 }
 
