@@ -161,16 +161,10 @@ std::vector<std::string> swept_keys(const Sweep& sweep) {
 void refuse(const TrainConfig& config, const TrainOptions& options, Device device) {
   const std::string flag = options.num_seeds > 1 || options.sweep.empty() ? "--num_seeds" : "--sweep";
   if (config.algo != "ppo") throw Error(flag + ": is of algo ppo, algo is " + config.algo);
-  if (config.road == "generic") throw Error(flag + ": needs the fused road, road is generic");
   if (!options.log.path.empty()) throw Error(flag + ": does not go with --log-trajectories, which is of one run");
   if (!config.init_from.empty()) throw Error(flag + ": does not go with init_from " + shown(config.init_from));
-  TrainConfig fused = config;
-  fused.road = "fused";
-  try {
-    choose_road(fused, device);
-  } catch (const Error& e) {
-    throw Error(flag + ": " + e.what());
-  }
+  const std::string reason = why_no_population(config, device);
+  if (!reason.empty()) throw Error(flag + ": " + reason);
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ std::vector<LeafSpec> rollout_leaves(const PolicySpec& policy, std::int64_t num_
 }
 
 PpoTrainer::PpoTrainer(const TrainConfig& config, const EnvEntry& env, Device device) : Trainer(config, env, device) {
-  if (device.is_cuda()) road_ = Road::generic;  // FusedPpoTrainer is a GPU's other road
+  // what one kernel does is FusedPpoTrainer's
+  if (device.is_cuda() && !choose_road(config, device).layered) road_ = Road::generic;
   // what this process holds when it fails comes back when it leaves: of a card, count on the whole
   const double usable = device.is_cuda() ? static_cast<double>(cuda_device_info(device.index).total_bytes)
                                          : static_cast<double>(available_memory());

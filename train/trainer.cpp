@@ -8,8 +8,10 @@
 #include <thread>
 
 #include "sim/core/error.h"
+#include "sim/core/graph.h"
 #include "train/bc.h"
 #include "train/fused/cpu_network.h"
+#include "train/fused/layered_network.h"
 #include "train/fused/trainer.h"
 #include "train/net_ops.h"
 #include "train/ppo.h"
@@ -20,6 +22,14 @@ namespace {
 
 // Iterations run eagerly before capture: they warm up LibTorch's handles and workspaces, and are part of the run.
 constexpr std::int64_t kWarmUp = 2;
+
+// Recorded without LibTorch.
+struct OwnGraph final : Captured {
+  explicit OwnGraph(const Exec& e) : exec(e) {}
+  void replay() override { graph.replay(exec); }
+  Exec exec;
+  Graph graph;
+};
 
 LrSchedule parse_schedule(const std::string& name) {
   if (name == "linear") return LrSchedule::linear;
@@ -67,19 +77,18 @@ UpdateSpec make_update_spec(const TrainConfig& c) {
 
 std::unique_ptr<Trainer> make_trainer(const TrainConfig& config, const EnvEntry& env, Device device) {
   if (config.algo == "bc") return std::make_unique<BcTrainer>(config, env, device);
-  if (device.is_cuda() && choose_road(config, device).road == Road::fused)
+  const RoadChoice choice = choose_road(config, device);
+  if (device.is_cuda() && choice.road == Road::fused && !choice.layered)
     return std::make_unique<FusedPpoTrainer>(config, env, device);
   return std::make_unique<PpoTrainer>(config, env, device);
 }
 
 std::unique_ptr<Trainer> make_population_trainer(const std::vector<TrainConfig>& members, const EnvEntry& env,
                                                  Device device) {
-  TrainConfig config = members.front();
   if (!device.is_cuda()) throw Error("a population in the same kernels: needs a CUDA device, this run is on the CPU");
-  if (config.road == "auto") config.road = "fused";
-  choose_road(config, device);
-  if (config.road != "fused") throw Error("--num_seeds: needs the fused road, road is " + config.road);
-  return std::make_unique<FusedPpoTrainer>(config, env, device, members);
+  const std::string reason = why_no_population(members.front(), device);
+  if (!reason.empty()) throw Error("--num_seeds: " + reason);
+  return std::make_unique<FusedPpoTrainer>(members.front(), env, device, members);
 }
 
 Trainer::Trainer(const TrainConfig& config, const EnvEntry& env, Device device, std::int64_t depth,
@@ -139,6 +148,9 @@ std::unique_ptr<Network<float>> Trainer::make_network(std::int64_t max_rows) con
   network.max_rows = max_rows;
   network.minibatch_rows = minibatch_rows();
   network.num_shards = num_shards(config_, exec_.device);
+  if (road_ == Road::fused && exec_.device.is_cuda())
+    return make_layered_network(network, config_.precision == "fp16" ? Number16::fp16 : Number16::bf16,
+                                parameters_.data());
   if (road_ == Road::fused) return make_cpu_network(network, parameters_.data());
   load_generic().configure(network.device, network.precision);
   return load_generic().make_network(network, parameters_.data());
@@ -187,7 +199,12 @@ void Trainer::queue(std::int64_t) {
 }
 
 std::unique_ptr<Captured> Trainer::capture_iteration() {
-  return load_generic().capture(exec_, [this] { iteration(); });
+  if (road_ == Road::generic) return load_generic().capture(exec_, [this] { iteration(); });
+  auto graph = std::make_unique<OwnGraph>(exec_);
+  graph->graph.begin(exec_);
+  iteration();
+  graph->graph.end();
+  return graph;
 }
 
 std::optional<IterationMetrics> Trainer::poll() {

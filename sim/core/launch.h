@@ -1,6 +1,7 @@
 // The only place that runs work on a device: parallel_for (one call an index), parallel_groups (one call a group of
-// lanes with shared memory) and tree_sum. On the CPU they are loops over the thread pool; compiled by nvcc they are
-// kernels. Include it in .cu files only: those are CUDA where there is a toolkit and plain C++ where there is none.
+// lanes with shared memory), tree_sum, and launch_blocks for kernels of cards alone. On the CPU they are loops over the
+// thread pool; compiled by nvcc they are kernels. Include it in .cu files only: those are CUDA where there is a toolkit
+// and plain C++ where there is none.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -52,6 +53,12 @@ __global__ void __launch_bounds__(32, Op::kMinBlocks)
        reinterpret_cast<std::byte*>(dynamic_shared) + group * bytes);
 }
 
+// Op has kThreads, kMinBlocks and kBytes (of shared memory, 16-byte aligned).
+template <class Op>
+__global__ void __launch_bounds__(Op::kThreads, Op::kMinBlocks) block_kernel(const __grid_constant__ Op op) {
+  op(reinterpret_cast<std::byte*>(dynamic_shared));
+}
+
 inline void check_launch(const Exec& exec, const char* name) {
   SIM_CHECK_CUDA(cudaGetLastError());
   static const bool debug = std::getenv("HOTLOOP_DEBUG_SYNC") != nullptr;
@@ -64,6 +71,19 @@ inline unsigned grid_size(std::int64_t n, int per_block) {
   const std::int64_t blocks = (n + per_block - 1) / per_block;
   if (blocks > 0x7fffffff) throw std::logic_error("launch: too many blocks");
   return static_cast<unsigned>(blocks);
+}
+
+// Calls op(shared memory) in every thread of a grid, for work that only a card does. Op: see block_kernel.
+template <class Op>
+void launch_blocks(const Exec& exec, dim3 grid, const Op& op) {
+  if (grid.x == 0) return;
+  const auto kernel = &block_kernel<Op>;
+  if constexpr (Op::kBytes > 48 * 1024) {
+    SIM_CHECK_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Op::kBytes));
+    SIM_CHECK_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100));
+  }
+  kernel<<<grid, Op::kThreads, Op::kBytes, static_cast<cudaStream_t>(exec.stream)>>>(op);
+  check_launch(exec, __PRETTY_FUNCTION__);
 }
 
 #endif  // __CUDACC__

@@ -9,7 +9,7 @@
 
 #include "sim/core/error.h"
 #include "sim/mujoco/features.h"
-#include "sim/mujoco/model_source.h"
+#include "sim/mujoco/model_text.h"
 #include "sim/mujoco/read_model.h"
 
 namespace hotloop {
@@ -62,8 +62,7 @@ void require_version() {
                 std::to_string(mjVERSION_HEADER) + ": run the program with the libmujoco that it was installed with");
 }
 
-std::shared_ptr<const LoadedModel> load(const char* file, const char* xml, const ModelSource& source,
-                                        int max_contacts) {
+std::shared_ptr<const LoadedModel> load(const char* file, const char* xml, const ModelText& source, int max_contacts) {
   static std::mutex mutex;  // the handler is MuJoCo's, one for all threads
   const std::lock_guard lock(mutex);
   Listener heard;
@@ -103,13 +102,13 @@ LoadedModel::LoadedModel(Handle model, const std::string& name, std::vector<std:
 
 std::shared_ptr<const LoadedModel> load_model(const std::string& path, int max_contacts) {
   require_version();
-  return load(path.c_str(), nullptr, ModelSource::from_file(path), max_contacts);
+  return load(path.c_str(), nullptr, ModelText::from_file(path), max_contacts);
 }
 
 std::shared_ptr<const LoadedModel> load_model_string(const std::string& xml, const std::string& name,
                                                      int max_contacts) {
   require_version();
-  return load(nullptr, xml.c_str(), ModelSource::from_text(xml, name), max_contacts);
+  return load(nullptr, xml.c_str(), ModelText::from_text(xml, name), max_contacts);
 }
 
 }  // namespace hotloop

@@ -93,7 +93,8 @@ TEST(Fused, CompilesForOlderCards) {
   const EnvEntry& env = find_environment(c.task);
   const PolicySpec policy = make_policy_spec(c, env.spec);
   ASSERT_EQ(why_not_fused(c, env, policy, limits), "");
-  EXPECT_GT(SpecialKernel::compile(fused_source(c, env, policy, fused_shape(c, policy, limits)), 80).size(), 1000u);
+  EXPECT_GT(SpecialKernel::compile(fused_source(c, env, policy, fused_shape(c, policy, limits), false), 80).size(),
+            1000u);
 }
 
 // CartPole's networks have 4 x 64 + 64 x 64 + 64 x 2 and 4 x 64 + 64 x 64 + 64 multiply-adds.

@@ -10,7 +10,7 @@
 #include <iterator>
 
 #include "sim/mujoco/load.h"
-#include "sim/mujoco/model_source.h"
+#include "sim/mujoco/model_text.h"
 #include "tests/error_text.h"
 #include "tests/mujoco/broken_models.h"
 #include "tests/temp_folder.h"

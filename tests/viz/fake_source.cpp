@@ -120,7 +120,7 @@ WorldReport FakeSource::report(std::int64_t world) {
   return r;
 }
 
-std::vector<ContactPoint> FakeSource::contacts(std::int64_t) {
+std::vector<ShownContact> FakeSource::contacts(std::int64_t) {
   return {
       {.pos = {0.2f, 0.2f, 0}, .normal = {0, 0, 1}, .depth = 0.002f, .force = {0, 3, 40}, .shape1 = 0, .shape2 = 1}};
 }

@@ -48,7 +48,7 @@ class FakeSource : public WorldSource {
   std::int64_t last_position() const override { return newest_; }
   void seek(std::int64_t position) override { position_ = position; }
   WorldReport report(std::int64_t world) override;
-  std::vector<ContactPoint> contacts(std::int64_t world) override;
+  std::vector<ShownContact> contacts(std::int64_t world) override;
   void take_over(std::int64_t world, std::span<const float> action) override;
   void release() override { ++releases; }
   void set_qpos(std::int64_t world, std::span<const float> values) override;

@@ -54,7 +54,7 @@ Seen look(WorldSource& source) {
       seen.numbers.push_back(static_cast<float>(x));
     for (const std::vector<float>* row : {&r.observation, &r.action, &r.reward_terms, &r.qpos, &r.qvel})
       seen.numbers.insert(seen.numbers.end(), row->begin(), row->end());
-    for (const ContactPoint& c : source.contacts(w)) {
+    for (const ShownContact& c : source.contacts(w)) {
       seen.contacts.insert(seen.contacts.end(), c.pos.begin(), c.pos.end());
       seen.contacts.insert(seen.contacts.end(), c.force.begin(), c.force.end());
     }

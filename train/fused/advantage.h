@@ -70,9 +70,8 @@ __device__ void Fused<S>::advantage_sums() {
   const std::int64_t n = args.book.num_envs;
   const int rows = S::kBlockEnvs * args.num_steps;
   for (int epoch = 0; epoch < args.update_epochs; ++epoch) {
-    const IndexPermutation order(seed,
-                                 static_cast<std::uint64_t>(shared.control.iteration * args.update_epochs + epoch),
-                                 static_cast<std::uint32_t>(n * args.num_steps));
+    const Order order(seed, static_cast<std::uint64_t>(shared.control.iteration * args.update_epochs + epoch),
+                      S::kRows);
     for (int bin = 0; bin < args.num_minibatches; bin += kBins) {
       AdvantageTerms sums[kBins];
       constexpr int kAhead = 4;  // rows that a thread reads at once
@@ -90,9 +89,9 @@ __device__ void Fused<S>::advantage_sums() {
         for (int j = 0; j < kAhead; ++j) {
           if (row[j] < 0) continue;
           const auto a = static_cast<double>(advantage[j]);
-          const int own = static_cast<int>(order.position(static_cast<std::uint32_t>(row[j])) /
-                                           static_cast<std::uint32_t>(args.minibatch_rows)) -
-                          bin;
+          const int own =
+              static_cast<int>(order.position(static_cast<std::uint32_t>(row[j])) / std::uint32_t{S::kMinibatchRows}) -
+              bin;
 #pragma unroll
           for (int k = 0; k < kBins; ++k)
             if (own == k) sums[k] = sums[k] + AdvantageTerms{a, a * a};
@@ -127,8 +126,8 @@ __device__ void Fused<S>::advantage_scales() {
     }
     sum = warp_sum(sum), squares = warp_sum(squares);
     if (lane != 0) continue;
-    const AdvantageScale scale = advantage_scale({sum, squares}, args.minibatch_rows);
-    const bool used = shared.update.norm_adv && args.minibatch_rows >= 2;
+    const AdvantageScale scale = advantage_scale({sum, squares}, S::kMinibatchRows);
+    const bool used = shared.update.norm_adv && S::kMinibatchRows >= 2;
     shared.advantage[index] =
         used ? make_float2(static_cast<float>(scale.mean), 1.0f / (static_cast<float>(scale.deviation) + 1e-8f))
              : make_float2(0.0f, 1.0f);

@@ -151,7 +151,7 @@ template <class Net>
 __device__ __forceinline__ void Fused<S>::update_alone(int net, int index) {
   float sums[Net::kSums], lane_sums[kLaneSums];
   gather<Net>(net, index, sums, lane_sums);
-  SquareSink square{1.0f / static_cast<float>(args.minibatch_rows), 0.0};
+  SquareSink square{1.0f / static_cast<float>(S::kMinibatchRows), 0.0};
   const LaneGradient own = sum_lanes(net, lane_sums, square.mean);
   if (own.flat >= 0) square.squares += static_cast<double>(own.value) * static_cast<double>(own.value);
   each_unit<Net, 0>(net, sums, square);

@@ -110,8 +110,7 @@ __device__ __forceinline__ void Fused<S>::iteration() {
   for (int epoch = 0; epoch < args.update_epochs && shared.control.stop == 0; ++epoch) {
     if (threadIdx.x == 0)
       shared.order =
-          IndexPermutation(seed, static_cast<std::uint64_t>(shared.control.iteration * args.update_epochs + epoch),
-                           static_cast<std::uint32_t>(args.book.num_envs * args.num_steps));
+          Order(seed, static_cast<std::uint64_t>(shared.control.iteration * args.update_epochs + epoch), S::kRows);
     block_barrier();
     for (int m = 0; m < args.num_minibatches && shared.control.stop == 0; ++m)
       minibatch(epoch * args.num_minibatches + m);

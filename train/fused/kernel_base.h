@@ -8,7 +8,8 @@
 // head_bias(net, output): offsets in the flat buffer; kEvenOffsets; kNormalizeObservation, kNormalizeReward;
 // kWideBarriers: groups wait for each other too (compute-sanitizer's racecheck loses track of the block's barrier where
 // groups have their own: it reports hazards across __syncthreads); kBlocks, kTileBlocks (those that pass rows),
-// kBlockEnvs, kGroups, kRowTiles, kSlice, kMinibatches.
+// kBlockEnvs, kGroups, kRowTiles, kSlice; kRows (of a rollout), kMinibatchRows, kMinibatches (of an iteration);
+// kPopulation: there is more than one member.
 #pragma once
 #include "train/distribution.h"
 #include "train/fused/args.h"
@@ -44,6 +45,7 @@ struct Fused {
   using Critic = typename S::Critic;
   using Env = typename S::Env;
   using T = typename Actor::Number;
+  using Order = PermutationOf<S::kRows>;
   static constexpr bool kSame = std::is_same_v<Actor, Critic>;
   static constexpr int kNets = S::kShared ? 1 : 2;
   static constexpr int kWarpRows = 16 * S::kRowTiles, kGroupRows = 4 * kWarpRows;
@@ -80,7 +82,7 @@ struct Fused {
     float reward_scale;
     float step_size, gradient_scale, inverse_sqrt_correction2;
     int apply;
-    IndexPermutation order;          // of this epoch
+    Order order;                     // of this epoch
     float2 advantage[kMinibatches];  // mean, 1 / (deviation + 1e-8) of each minibatch
   };
 
@@ -130,7 +132,10 @@ struct Fused {
   // The member's own of what args points to.
   template <class P>
   __device__ __forceinline__ P* at(P* first) const {
-    return (P*)((const char*)first + shift);
+    if constexpr (S::kPopulation)
+      return (P*)((const char*)first + shift);
+    else
+      return const_cast<P*>(first);
   }
 
   // The phase that ends here; the launch's first block books its clocks.

@@ -56,11 +56,11 @@ __device__ __forceinline__ void Fused<S>::gather(int net, int index, float (&sum
   for (int k = 0; k < kLaneSums; ++k) lane_sums[k] = 0.0f;
   const float2 scale = shared.advantage[index];
   const LossWeights<float> weights = loss_weights<float>(shared.update);
-  const int first_position = index % args.num_minibatches * args.minibatch_rows;
+  const int first_position = index % args.num_minibatches * S::kMinibatchRows;
   const int row = group_warp * kWarpRows;
   const bool own = lane < kWarpRows;
   const auto position_in = [&](int tile) { return tile * kTileRows + group / kNets * kGroupRows + row + lane; };
-  const auto is_valid = [&](int tile) { return own && position_in(tile) < args.minibatch_rows; };
+  const auto is_valid = [&](int tile) { return own && position_in(tile) < S::kMinibatchRows; };
   // the records of the tile after this one are under way while this one is worked on
   float next[kRecord] = {};
   const auto fetch = [&](int tile) {
@@ -73,7 +73,7 @@ __device__ __forceinline__ void Fused<S>::gather(int net, int index, float (&sum
     }
   };
   if (is_valid(block)) fetch(block);
-  for (int tile = block; tile * kTileRows < args.minibatch_rows; tile += S::kTileBlocks) {
+  for (int tile = block; tile * kTileRows < S::kMinibatchRows; tile += S::kTileBlocks) {
     const bool valid = is_valid(tile);
     float record[kRecord];
 #pragma unroll
@@ -243,7 +243,7 @@ template <class Net>
 __device__ void Fused<S>::tiles(int net, int index) {
   float sums[Net::kSums], lane_sums[kLaneSums];
   gather<Net>(net, index, sums, lane_sums);
-  PartialSink<S> sink{*this, 1.0f / static_cast<float>(args.minibatch_rows)};
+  PartialSink<S> sink{*this, 1.0f / static_cast<float>(S::kMinibatchRows)};
   each_unit<Net, 0>(net, sums, sink);
   const LaneGradient own = sum_lanes(net, lane_sums, sink.mean);
   if (own.flat >= 0) put_partial(own.flat, own.value);

@@ -6,7 +6,7 @@
 
 namespace hotloop {
 
-struct Fp16 {
+struct Fp16Bits {
   std::uint16_t bits;
   static constexpr std::uint32_t kOnes = 0x3c003c00u;  // two times 1
   // a * b + c and a * b of two pairs
@@ -32,7 +32,7 @@ struct Fp16 {
   }
 };
 
-struct Bf16 {
+struct Bf16Bits {
   std::uint16_t bits;
   static constexpr std::uint32_t kOnes = 0x3f803f80u;
   __device__ __forceinline__ static std::uint32_t fma(std::uint32_t a, std::uint32_t b, std::uint32_t c) {

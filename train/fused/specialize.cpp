@@ -270,6 +270,9 @@ namespace hotloop {{
   static constexpr int kHeadDim = {head_dim}, kActionDim = {action_dim}, kParameters = {parameters};
   static constexpr int kLogStd = {log_std}, kBlocks = {blocks}, kTileBlocks = {tile_blocks}, kBlockEnvs = {block_envs}, kGroups = {groups};
   static constexpr int kRowTiles = {row_tiles}, kSlice = {slice}, kMinibatches = {minibatches};
+  static constexpr std::uint32_t kRows = {rows};
+  static constexpr int kMinibatchRows = {minibatch_rows};
+  static constexpr bool kPopulation = {population};
   static const std::int32_t* nvec() {{ return k_nvec; }}
   static const float* low() {{ return k_low; }}
   static const float* high() {{ return k_high; }}
@@ -290,13 +293,14 @@ extern "C" __global__ void __launch_bounds__({threads}, 1)
 
 // HOTLOOP_WIDE_BARRIERS: for race checkers, see kernel_base.h.
 SpecialKernelSource fused_source(const TrainConfig& config, const EnvEntry& env, const PolicySpec& policy,
-                                 const FusedShape& shape) {
+                                 const FusedShape& shape, bool population) {
   const Nets n = nets(config, policy);
   std::vector<std::string> nvec, low, high;
   for (const std::int64_t k : policy.action.nvec) nvec.push_back(std::to_string(k));
   for (const float x : policy.action.low) low.push_back(number(x));
   for (const float x : policy.action.high) high.push_back(number(x));
-  const std::string type = config.precision == "fp32" ? "float" : (config.precision == "bf16" ? "Bf16" : "Fp16");
+  const std::string type =
+      config.precision == "fp32" ? "float" : (config.precision == "bf16" ? "Bf16Bits" : "Fp16Bits");
   SpecialKernelSource source;
   source.name = "the fused road of " + env.spec.name;
   source.exact = true;
@@ -316,9 +320,10 @@ SpecialKernelSource fused_source(const TrainConfig& config, const EnvEntry& env,
       fmt::arg("log_std", policy.log_std), fmt::arg("blocks", shape.blocks), fmt::arg("tile_blocks", shape.tile_blocks),
       fmt::arg("block_envs", shape.block_envs), fmt::arg("groups", kGroups), fmt::arg("row_tiles", shape.row_tiles),
       fmt::arg("slice", shape.slice), fmt::arg("minibatches", minibatches(config)),
-      fmt::arg("offsets", offsets(policy)), fmt::arg("shared_bytes", shape.shared_bytes),
-      fmt::arg("record", shape.record), fmt::arg("own", shape.own), fmt::arg("partials", shape.partials),
-      fmt::arg("threads", shape.threads));
+      fmt::arg("rows", config.num_envs * config.num_steps), fmt::arg("minibatch_rows", minibatch_rows(config)),
+      fmt::arg("population", population), fmt::arg("offsets", offsets(policy)),
+      fmt::arg("shared_bytes", shape.shared_bytes), fmt::arg("record", shape.record), fmt::arg("own", shape.own),
+      fmt::arg("partials", shape.partials), fmt::arg("threads", shape.threads));
   return source;
 }
 

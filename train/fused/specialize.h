@@ -32,9 +32,9 @@ struct FusedShape {
 std::string why_not_fused(const TrainConfig& config, const EnvEntry& env, const PolicySpec& policy,
                           const FusedLimits& limits);
 
-// Of a training that it takes.
+// Of a training that it takes; population: with more than one member.
 FusedShape fused_shape(const TrainConfig& config, const PolicySpec& policy, const FusedLimits& limits);
 SpecialKernelSource fused_source(const TrainConfig& config, const EnvEntry& env, const PolicySpec& policy,
-                                 const FusedShape& shape);
+                                 const FusedShape& shape, bool population);
 
 }  // namespace hotloop

@@ -38,13 +38,13 @@ __device__ __forceinline__ void load_two_tiles(std::uint32_t (&r)[4], unsigned a
 
 // c (16 x 8) += a (16 x 16) * b (16 x 8). Lane l holds of c the columns 2 * (l % 4) and the next of rows l / 4 (c[0],
 // c[1]) and l / 4 + 8 (c[2], c[3]).
-__device__ __forceinline__ void multiply_add(Fp16, float* c, const std::uint32_t (&a)[4], std::uint32_t b0,
+__device__ __forceinline__ void multiply_add(Fp16Bits, float* c, const std::uint32_t (&a)[4], std::uint32_t b0,
                                              std::uint32_t b1) {
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
-__device__ __forceinline__ void multiply_add(Bf16, float* c, const std::uint32_t (&a)[4], std::uint32_t b0,
+__device__ __forceinline__ void multiply_add(Bf16Bits, float* c, const std::uint32_t (&a)[4], std::uint32_t b0,
                                              std::uint32_t b1) {
   asm volatile(
       "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"

@@ -26,7 +26,7 @@ FusedPpoTrainer::FusedPpoTrainer(const TrainConfig& config, const EnvEntry& env,
     : Trainer(config, env, device, kDepth, std::max<std::int64_t>(1, static_cast<std::int64_t>(members.size()))),
       members_(std::max<std::int64_t>(1, static_cast<std::int64_t>(members.size()))),
       shape_(fused_shape(config, policy_, fused_limits(device))) {
-  kernel_ = SpecialKernel::get(fused_source(config, env, policy_, shape_), device);
+  kernel_ = SpecialKernel::get(fused_source(config, env, policy_, shape_, members_ > 1), device);
   try {
     if (members_ > 1) {
       MemorySlots measured(device);
@@ -113,7 +113,6 @@ FusedArgs FusedPpoTrainer::arguments() const {
   a.num_steps = static_cast<std::int32_t>(config_.num_steps);
   a.update_epochs = static_cast<std::int32_t>(config_.update_epochs);
   a.num_minibatches = static_cast<std::int32_t>(config_.num_minibatches);
-  a.minibatch_rows = static_cast<std::int32_t>(minibatch_rows());
   a.bootstrap_slots = static_cast<std::int32_t>(bootstrap_slots(config_.num_steps, batch_->max_episode_steps()));
   a.words = batch_->state_words();
   a.observation = observation_.data();

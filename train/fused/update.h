@@ -129,7 +129,7 @@ __device__ void Fused<S>::plan(double squares) {
   }
   block_barrier();
   if (threadIdx.x == 0) {
-    const double mean = 1.0 / args.minibatch_rows;
+    const double mean = 1.0 / S::kMinibatchRows;
     const LossTerms& sum = shared.loss;
     Control& c = shared.control;
     shared.apply = end_minibatch(shared.update, c,

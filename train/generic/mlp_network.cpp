@@ -85,7 +85,7 @@ class Worker {
  private:
   std::int64_t obs_dim_;
   Device device_;
-  NetPass<S> trunk_, actor_, critic_;
+  TorchNetPass<S> trunk_, actor_, critic_;
   TwoBranches branches_;
   at::Tensor input_, head_, value_, d_head_, d_value_, d_from_actor_, d_from_critic_;
   at::Tensor x_, hidden_;

@@ -44,7 +44,7 @@ at::Tensor make_tensor(at::IntArrayRef shape, Device device) {
 }
 
 template <class S>
-NetPass<S>::NetPass(std::vector<LayerSpec> layers, Device device, std::int64_t rows, bool training)
+TorchNetPass<S>::TorchNetPass(std::vector<LayerSpec> layers, Device device, std::int64_t rows, bool training)
     : layers_(std::move(layers)), rows_(rows) {
   std::int64_t widest = 1;
   for (const LayerSpec& l : layers_) {
@@ -62,7 +62,7 @@ NetPass<S>::NetPass(std::vector<LayerSpec> layers, Device device, std::int64_t r
 }
 
 template <class S>
-at::Tensor NetPass<S>::forward(const Exec& exec, const Weights<S>& weights, const at::Tensor& x, R* out) {
+at::Tensor TorchNetPass<S>::forward(const Exec& exec, const Weights<S>& weights, const at::Tensor& x, R* out) {
   at::Tensor input = x;
   const std::int64_t rows = x.size(0);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
@@ -84,8 +84,8 @@ at::Tensor NetPass<S>::forward(const Exec& exec, const Weights<S>& weights, cons
 }
 
 template <class S>
-void NetPass<S>::backward(const Exec& exec, const Weights<S>& weights, const at::Tensor& x, const R* d_out,
-                          R* gradients, at::Tensor* d_x) {
+void TorchNetPass<S>::backward(const Exec& exec, const Weights<S>& weights, const at::Tensor& x, const R* d_out,
+                               R* gradients, at::Tensor* d_x) {
   for (std::size_t i = layers_.size(); i-- > 0;) {
     const LayerSpec& l = layers_[i];
     Work& w = work_[i];
@@ -110,9 +110,9 @@ void NetPass<S>::backward(const Exec& exec, const Weights<S>& weights, const at:
   }
 }
 
-template class NetPass<float>;
-template class NetPass<double>;
-template class NetPass<Bf16>;
+template class TorchNetPass<float>;
+template class TorchNetPass<double>;
+template class TorchNetPass<Bf16>;
 template at::Tensor wrap<float>(const float*, at::IntArrayRef, Device);
 template at::Tensor wrap<double>(const double*, at::IntArrayRef, Device);
 template at::Tensor wrap<Bf16>(const Bf16*, at::IntArrayRef, Device);

@@ -19,13 +19,13 @@ struct Weights {
 };
 
 template <class S>
-class NetPass {
+class TorchNetPass {
  public:
   using R = Compute<S>;
 
-  NetPass() = default;
+  TorchNetPass() = default;
   // Buffers for `rows` rows; `training` adds those of the backward pass.
-  NetPass(std::vector<LayerSpec> layers, Device device, std::int64_t rows, bool training);
+  TorchNetPass(std::vector<LayerSpec> layers, Device device, std::int64_t rows, bool training);
 
   bool empty() const { return layers_.empty(); }
 

@@ -36,10 +36,10 @@ class Aids {
     size_ = count > 0 ? sum / static_cast<float>(count) : 0.1f * model.extent;
   }
 
-  void contacts(const std::vector<ContactPoint>& contacts, bool points, bool forces) {
+  void contacts(const std::vector<ShownContact>& contacts, bool points, bool forces) {
     float mass = 0;
     for (const VisualFrame& frame : model_.frames) mass += frame.mass;
-    for (const ContactPoint& contact : contacts) {
+    for (const ShownContact& contact : contacts) {
       const glm::vec3 pos = as_vec3(contact.pos) + offset_;
       if (points && glm::length(as_vec3(contact.normal)) > 0)
         add(UnitMesh::cylinder, pos, turn_z_to(as_vec3(contact.normal)), {0.25f * size_, 0.25f * size_, 0.04f * size_},

@@ -32,7 +32,7 @@ struct WorldGrid {
 };
 
 struct SceneOverlay {  // aids of the selected world
-  std::vector<ContactPoint> contacts;
+  std::vector<ShownContact> contacts;
   int selected_frame = -1;
   bool perturbing = false;
   Float3 perturb_from{}, perturb_to{};  // world frame

@@ -51,7 +51,7 @@ void LiveSource::end_push() {
   pushed_ = nullptr;
 }
 
-std::vector<ContactPoint> LiveSource::contacts(std::int64_t world) {
+std::vector<ShownContact> LiveSource::contacts(std::int64_t world) {
   check_world(world);
   if (contacts_stale_) {  // after going back: the step that led here once more
     if (position_ == first_position()) return {};
@@ -61,7 +61,7 @@ std::vector<ContactPoint> LiveSource::contacts(std::int64_t world) {
     history_->restore(position_);
     contacts_stale_ = false;
   }
-  std::vector<ContactPoint> points;
+  std::vector<ShownContact> points;
   for (const ContactRecord& r : read_contacts(world))
     points.push_back({.pos = {r.pos[0], r.pos[1], r.pos[2]},
                       .normal = {r.normal[0], r.normal[1], r.normal[2]},

@@ -23,7 +23,7 @@ class LiveSource : public WorldSource {
   // To the nearest position that is kept.
   void seek(std::int64_t position) override;
 
-  std::vector<ContactPoint> contacts(std::int64_t world) override;
+  std::vector<ShownContact> contacts(std::int64_t world) override;
   void take_over(std::int64_t world, std::span<const float> action) override;
   void release() override { hands_.clear(); }
   void perturb(std::int64_t world, int frame, const Float3& force, const Float3& torque) override;

@@ -49,7 +49,7 @@ struct WorldReport {
   double energy = 0;
 };
 
-struct ContactPoint {
+struct ShownContact {
   Float3 pos{}, normal{};  // world frame; normal out of geom 1
   float depth = 0;         // [m] of penetration
   Float3 force{};          // [N] world frame, on the second geom
@@ -83,7 +83,7 @@ class WorldSource {
 
   // ---- one world
   virtual WorldReport report(std::int64_t) { return {}; }
-  virtual std::vector<ContactPoint> contacts(std::int64_t) { return {}; }
+  virtual std::vector<ShownContact> contacts(std::int64_t) { return {}; }
   // The world does what `action` says (as many numbers as controls; a choice is its index) until release().
   virtual void take_over(std::int64_t, std::span<const float> /*action*/) {}
   virtual void release() {}

@@ -18,7 +18,7 @@ std::string shape_name(const VisualModel& model, int shape) {
 }  // namespace
 
 void draw_contacts(View& view) {
-  const std::vector<ContactPoint> contacts = view.source.contacts(view.selected);
+  const std::vector<ShownContact> contacts = view.source.contacts(view.selected);
   if (contacts.empty()) {
     unavailable("No contacts in the selected world now, or the source has none.");
     return;
@@ -31,7 +31,7 @@ void draw_contacts(View& view) {
   ImGui::TableSetupColumn("force [N]");
   ImGui::TableSetupColumn("depth [mm]");
   ImGui::TableHeadersRow();
-  for (const ContactPoint& contact : contacts) {
+  for (const ShownContact& contact : contacts) {
     const Float3& f = contact.force;
     ImGui::TableNextColumn();
     ImGui::TextUnformatted(shape_name(view.source.visual(), contact.shape1).c_str());

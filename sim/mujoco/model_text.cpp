@@ -1,4 +1,4 @@
-#include "sim/mujoco/model_source.h"
+#include "sim/mujoco/model_text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -102,8 +102,8 @@ std::string one_line(const std::string& text) {
   return line;
 }
 
-ModelSource ModelSource::from_file(const std::string& path) {
-  ModelSource source;
+ModelText ModelText::from_file(const std::string& path) {
+  ModelText source;
   source.name_ = path;
   const std::string text = read_file(path, path);
   source.root_ = fs::canonical(fs::absolute(path).parent_path());
@@ -113,8 +113,8 @@ ModelSource ModelSource::from_file(const std::string& path) {
   return source;
 }
 
-ModelSource ModelSource::from_text(const std::string& xml, const std::string& name) {
-  ModelSource source;
+ModelText ModelText::from_text(const std::string& xml, const std::string& name) {
+  ModelText source;
   source.name_ = name;
   if (xml.empty()) throw Error(name + ": is empty; accepted: MJCF or URDF text");
   source.add(name, {}, xml, 0);
@@ -123,7 +123,7 @@ ModelSource ModelSource::from_text(const std::string& xml, const std::string& na
   return source;
 }
 
-void ModelSource::add(const std::string& name, const fs::path& path, const std::string& text, int depth) {
+void ModelText::add(const std::string& name, const fs::path& path, const std::string& text, int depth) {
   chain_.push_back(path);
   files_.push_back({name, path, scan_xml(text)});
   const File file = files_.back();  // a copy: including others moves the list
@@ -133,7 +133,7 @@ void ModelSource::add(const std::string& name, const fs::path& path, const std::
   chain_.pop_back();
 }
 
-void ModelSource::add_included(const File& from, const XmlTag& tag, int depth) {
+void ModelText::add_included(const File& from, const XmlTag& tag, int depth) {
   const std::string* value = tag.attribute("file");
   if (!value) return;  // MuJoCo says what is missing
   // paths count from the model's folder; where nothing is there, from the folder of the file that names them
@@ -156,8 +156,8 @@ void ModelSource::add_included(const File& from, const XmlTag& tag, int depth) {
 }
 
 // `value` as a path that counts from `folder` below the model's folder. Error where it leads out of the model's folder.
-fs::path ModelSource::inside(const File& file, const XmlTag& tag, const std::string& value,
-                             const fs::path& folder) const {
+fs::path ModelText::inside(const File& file, const XmlTag& tag, const std::string& value,
+                           const fs::path& folder) const {
   const std::string where = place(file.name, tag) + ": file '" + one_line(value) + "'";
   if (root_.empty()) throw Error(where + ": a model given as text has no folder; accepted: models without files");
   if (value.find('\0') != std::string::npos) throw Error(where + ": is no file name");
@@ -170,7 +170,7 @@ fs::path ModelSource::inside(const File& file, const XmlTag& tag, const std::str
   return path;
 }
 
-std::string ModelSource::compiler_value(std::string_view key) const {
+std::string ModelText::compiler_value(std::string_view key) const {
   std::string value;
   for (const File& file : files_)
     for (const XmlTag& tag : file.tags)
@@ -178,7 +178,7 @@ std::string ModelSource::compiler_value(std::string_view key) const {
   return value;
 }
 
-void ModelSource::check_assets() const {
+void ModelText::check_assets() const {
   const std::string assets = compiler_value("assetdir");
   const auto or_assets = [&](const std::string& folder) { return folder.empty() ? assets : folder; };
   const std::string meshes = or_assets(compiler_value("meshdir")), textures = or_assets(compiler_value("texturedir"));
@@ -193,7 +193,7 @@ void ModelSource::check_assets() const {
 }
 
 // Replication and grids are expanded while the file is read: too late to stop once it runs out of memory.
-void ModelSource::check_counts(const File& file) const {
+void ModelText::check_counts(const File& file) const {
   std::vector<double> replicas(file.tags.size(), 1);
   for (std::size_t i = 0; i < file.tags.size(); ++i) {
     const XmlTag& tag = file.tags[i];
@@ -221,7 +221,7 @@ void ModelSource::check_counts(const File& file) const {
 }
 
 // MuJoCo takes NaN for a number that was not given and goes on with its default. A user's own numerics are not ours.
-void ModelSource::check_numbers() const {
+void ModelText::check_numbers() const {
   const auto is_name = [&](const std::string& value) {
     for (const File& file : files_)
       for (const XmlTag& tag : file.tags)
@@ -237,7 +237,7 @@ void ModelSource::check_numbers() const {
                       "' holds no number; accepted: finite numbers");
 }
 
-std::string ModelSource::explain(const std::string& message) const {
+std::string ModelText::explain(const std::string& message) const {
   const std::vector<XmlTag>& tags = files_.front().tags;
   std::string text = one_line(message);
   if (text.starts_with("XML parse error")) {

@@ -8,12 +8,12 @@
 
 namespace hotloop {
 
-class ModelSource {
+class ModelText {
  public:
   // Error for what cannot be read or must not be: a folder, files outside the model's folder, files that include each
   // other, parts replicated without measure, numbers that are none.
-  static ModelSource from_file(const std::string& path);
-  static ModelSource from_text(const std::string& xml, const std::string& name);
+  static ModelText from_file(const std::string& path);
+  static ModelText from_text(const std::string& xml, const std::string& name);
 
   const std::string& name() const { return name_; }
   // What MuJoCo says about this model, as one line: file, line, element, what is wrong.
