@@ -31,13 +31,11 @@ __device__ void Fused<S>::advantages() {
 #pragma unroll
       for (int k = 0; k < kAhead; ++k) {
         if (last < k) break;
-        const int ended = ends[k];
-        if ((ended & kTruncated) != 0) --slot;
-        if ((ended & kTerminated) != 0)
-          next_value = 0.0f;
-        else if ((ended & kTruncated) != 0)
-          next_value = at(args.value)[(args.num_steps + 1 + slot) * n + w];
-        if (ended != 0) advantage = 0.0f;
+        if (ends[k] != 0) {  // one branch, as most steps end nothing
+          if ((ends[k] & kTruncated) != 0) --slot;
+          next_value = (ends[k] & kTerminated) != 0 ? 0.0f : at(args.value)[(args.num_steps + 1 + slot) * n + w];
+          advantage = 0.0f;
+        }
         const float value = values[k];
         advantage = rewards[k] + gamma * next_value - value + gamma * lambda * advantage;
         float* record = at(args.record) + ((last - k) * n + w) * kRecord;
@@ -64,15 +62,23 @@ __device__ void Fused<S>::advantages() {
   }
 }
 
+// The orders in which the iteration's epochs shuffle rows; by one warp, as each takes some microseconds.
+template <class S>
+__device__ void Fused<S>::order_rows() {
+  for (int epoch = lane; epoch < S::kEpochs; epoch += 32)
+    shared.orders[epoch] =
+        Order(seed, static_cast<std::uint64_t>(shared.control.iteration * S::kEpochs + epoch), S::kRows);
+}
+
 template <class S>
 __device__ void Fused<S>::advantage_sums() {
   constexpr int kBins = 4;  // minibatches at a time
   const std::int64_t n = args.book.num_envs;
   const int rows = S::kBlockEnvs * args.num_steps;
-  for (int epoch = 0; epoch < args.update_epochs; ++epoch) {
-    const Order order(seed, static_cast<std::uint64_t>(shared.control.iteration * args.update_epochs + epoch),
-                      S::kRows);
-    for (int bin = 0; bin < args.num_minibatches; bin += kBins) {
+#pragma unroll 1
+  for (int epoch = 0; epoch < S::kEpochs; ++epoch) {
+    const Order order = shared.orders[epoch];
+    for (int bin = 0; bin < S::kEpochMinibatches; bin += kBins) {
       AdvantageTerms sums[kBins];
       constexpr int kAhead = 4;  // rows that a thread reads at once
       for (int first = threadIdx.x; first < rows; first += kAhead * kThreads) {
@@ -104,12 +110,12 @@ __device__ void Fused<S>::advantage_sums() {
         if (lane == 0) shared.warp_sums[warp][2 * k] = sum, shared.warp_sums[warp][2 * k + 1] = squares;
       }
       block_barrier();
-      if (threadIdx.x < kBins && bin + threadIdx.x < args.num_minibatches) {
+      if (threadIdx.x < kBins && bin + threadIdx.x < S::kEpochMinibatches) {
         AdvantageTerms total;
         for (int i = 0; i < kWarps; ++i)
           total =
               total + AdvantageTerms{shared.warp_sums[i][2 * threadIdx.x], shared.warp_sums[i][2 * threadIdx.x + 1]};
-        at(args.advantages)[(epoch * args.num_minibatches + bin + threadIdx.x) * S::kBlocks + block] = total;
+        at(args.advantages)[(epoch * S::kEpochMinibatches + bin + threadIdx.x) * S::kBlocks + block] = total;
       }
     }
   }

@@ -30,14 +30,22 @@ struct SquareSink {
   }
 };
 
-// Adam's state of a thread's parameters, in the order of its sums: neighbouring threads touch neighbouring numbers.
+// Adam's state of a thread's parameters, in the order of its sums: neighbouring threads touch neighbouring numbers. As
+// many of its three arrays as there is room for lie in shared memory.
 template <class S>
 struct OwnState {
   static constexpr int kStride = Fused<S>::kThreads, kEach = Fused<S>::kMostSums * kStride;
-  float* base;
-  __device__ __forceinline__ float& m(int k) const { return base[k * kStride]; }
-  __device__ __forceinline__ float& v(int k) const { return base[kEach + k * kStride]; }
-  __device__ __forceinline__ float& w(int k) const { return base[2 * kEach + k * kStride]; }
+  float *slow, *fast;
+  __device__ __forceinline__ OwnState(const Fused<S>& fused)
+      : slow(fused.at(fused.args.own) + threadIdx.x),
+        fast(reinterpret_cast<float*>(fused.memory + Fused<S>::kOwnAt) + threadIdx.x) {}
+  template <int kArray>
+  __device__ __forceinline__ float& at(int k) const {
+    return (kArray < S::kFastArrays ? fast : slow)[kArray * kEach + k * kStride];
+  }
+  __device__ __forceinline__ float& m(int k) const { return at<0>(k); }
+  __device__ __forceinline__ float& v(int k) const { return at<1>(k); }
+  __device__ __forceinline__ float& w(int k) const { return at<2>(k); }
 };
 
 // Brings the state from the flat buffers into that order, or back.
@@ -71,7 +79,7 @@ struct TransferSink {
 template <class S>
 template <bool kLoad>
 __device__ __forceinline__ void Fused<S>::transfer_states() {
-  TransferSink<S, kLoad> sink{{at(args.own) + threadIdx.x}, at(args.moment1), at(args.moment2), at(args.parameters)};
+  TransferSink<S, kLoad> sink{*this, at(args.moment1), at(args.moment2), at(args.parameters)};
   const float none[kMostSums] = {};
   const auto of = [&]<class Net>(const Net*, int net) {
     each_unit<Net, 0>(net, reinterpret_cast<const float(&)[Net::kSums]>(none), sink);
@@ -160,11 +168,7 @@ __device__ __forceinline__ void Fused<S>::update_alone(int net, int index) {
   mark(FusedPhase::norm);
   if (shared.apply != 0) {
     const Pass<Net> p = pass<Net>(net);
-    StepSink<S, Net> step{{at(args.own) + threadIdx.x},
-                          const_cast<T*>(p.weights),
-                          const_cast<float*>(p.biases),
-                          adam_scale(),
-                          square.mean,
+    StepSink<S, Net> step{*this, const_cast<T*>(p.weights), const_cast<float*>(p.biases), adam_scale(), square.mean,
                           {}};
     each_unit<Net, 0>(net, sums, step);
     if (own.flat >= 0) {

@@ -54,7 +54,7 @@ struct FusedArgs {
   MetricsSlot* metrics;  // [ring_depth][num_members] of all members, in the host's memory
 
   BookView book;  // of the worlds; the seed is the member's
-  std::int32_t num_steps, update_epochs, num_minibatches, bootstrap_slots;
+  std::int32_t num_steps, bootstrap_slots;
 
   // state of the training, as in a checkpoint
   std::uint32_t* words;                   // [kWords, num_envs] the worlds' states

@@ -90,6 +90,7 @@ __device__ void Fused<S>::clear_activations() {
 template <class S>
 __device__ __forceinline__ void Fused<S>::iteration() {
   returns = {};
+  if (warp == kWarps - 1) order_rows();
   rollout();
   clear_activations();
   if constexpr (S::kNormalizeReward) publish_returns();
@@ -107,13 +108,13 @@ __device__ __forceinline__ void Fused<S>::iteration() {
   advantage_scales();
   if constexpr (S::kNormalizeObservation) observation_sums();
   mark(FusedPhase::meet);
-  for (int epoch = 0; epoch < args.update_epochs && shared.control.stop == 0; ++epoch) {
-    if (threadIdx.x == 0)
-      shared.order =
-          Order(seed, static_cast<std::uint64_t>(shared.control.iteration * args.update_epochs + epoch), S::kRows);
+#pragma unroll 1
+  for (int epoch = 0; epoch < S::kEpochs && shared.control.stop == 0; ++epoch) {
+    if (threadIdx.x == 0) shared.order = shared.orders[epoch];
     block_barrier();
-    for (int m = 0; m < args.num_minibatches && shared.control.stop == 0; ++m)
-      minibatch(epoch * args.num_minibatches + m);
+#pragma unroll 1
+    for (int m = 0; m < S::kEpochMinibatches && shared.control.stop == 0; ++m)
+      minibatch(epoch * S::kEpochMinibatches + m);
   }
   clear_activations();
 }

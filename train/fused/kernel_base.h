@@ -8,8 +8,8 @@
 // head_bias(net, output): offsets in the flat buffer; kEvenOffsets; kNormalizeObservation, kNormalizeReward;
 // kWideBarriers: groups wait for each other too (compute-sanitizer's racecheck loses track of the block's barrier where
 // groups have their own: it reports hazards across __syncthreads); kBlocks, kTileBlocks (those that pass rows),
-// kBlockEnvs, kGroups, kRowTiles, kSlice; kRows (of a rollout), kMinibatchRows, kMinibatches (of an iteration);
-// kPopulation: there is more than one member.
+// kBlockEnvs, kGroups, kRowTiles, kSlice; kFastArrays (of OwnState, in shared memory); kRows (of a rollout),
+// kMinibatchRows, kEpochs, kEpochMinibatches (of an epoch); kPopulation: there is more than one member.
 #pragma once
 #include "train/distribution.h"
 #include "train/fused/args.h"
@@ -61,7 +61,7 @@ struct Fused {
   static constexpr int kMostOutputs = Actor::kOutputs > Critic::kOutputs ? Actor::kOutputs : Critic::kOutputs;
   static constexpr int kLogStds = S::kLogStd >= 0 ? kActionDim : 0;
   static constexpr int kLaneSums = kMostOutputs + kLogStds + kLossTerms;
-  static constexpr int kMinibatches = S::kMinibatches;  // of an iteration
+  static constexpr int kMinibatches = S::kEpochs * S::kEpochMinibatches;  // of an iteration
   // One block, and of each network one group: whoever gathers a gradient steps the parameter.
   static constexpr bool kAlone = S::kBlocks == 1 && kParts == 1;
   static constexpr int kMostSums = Actor::kSums > Critic::kSums ? Actor::kSums : Critic::kSums;
@@ -82,6 +82,7 @@ struct Fused {
     float reward_scale;
     float step_size, gradient_scale, inverse_sqrt_correction2;
     int apply;
+    Order orders[S::kEpochs];        // of the iteration
     Order order;                     // of this epoch
     float2 advantage[kMinibatches];  // mean, 1 / (deviation + 1e-8) of each minibatch
   };
@@ -95,8 +96,9 @@ struct Fused {
     return actor > critic ? actor : critic;
   }
   static constexpr int kGroupBytes = group_bytes();
-  static constexpr int kSharedBytes =
+  static constexpr int kOwnAt =
       kActorBytes + kCriticBytes + S::kGroups * kGroupBytes + round_up(static_cast<int>(sizeof(Shared)), 16);
+  static constexpr int kSharedBytes = kOwnAt + 4 * S::kFastArrays * kMostSums * kThreads;
 
   template <class Net>
   using Pass = NetPass<Net, S::kActivation, kGroupRows, S::kWideBarriers>;
@@ -204,6 +206,7 @@ struct Fused {
   // ---- parts of an iteration
   __device__ void load_parameters();
   __device__ void clear_activations();
+  __device__ void order_rows();
   __device__ void rollout();
   __device__ void values();
   __device__ void publish_returns();

@@ -56,7 +56,7 @@ __device__ __forceinline__ void Fused<S>::gather(int net, int index, float (&sum
   for (int k = 0; k < kLaneSums; ++k) lane_sums[k] = 0.0f;
   const float2 scale = shared.advantage[index];
   const LossWeights<float> weights = loss_weights<float>(shared.update);
-  const int first_position = index % args.num_minibatches * S::kMinibatchRows;
+  const int first_position = index % S::kEpochMinibatches * S::kMinibatchRows;
   const int row = group_warp * kWarpRows;
   const bool own = lane < kWarpRows;
   const auto position_in = [&](int tile) { return tile * kTileRows + group / kNets * kGroupRows + row + lane; };

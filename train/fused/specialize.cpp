@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "train/fused/args.h"
+#include "train/index_permutation.h"
 
 namespace hotloop {
 
@@ -100,11 +101,12 @@ int group_rows(int row_tiles) { return 16 * kGroupWarps * row_tiles; }
 int minibatches(const TrainConfig& c) { return static_cast<int>(c.update_epochs * c.num_minibatches); }
 
 // At least Fused<S>::kSharedBytes, which is asserted where the kernel is compiled.
-std::size_t shared_bytes(const Nets& n, const PolicySpec& policy, int row_tiles, int minibatches) {
+std::size_t shared_bytes(const Nets& n, const PolicySpec& policy, int row_tiles, const TrainConfig& config) {
   const int images = n.actor.image_bytes() + (n.shared ? 0 : n.critic.image_bytes());
   const int group = std::max(n.actor.group_bytes(group_rows(row_tiles)), n.critic.group_bytes(group_rows(row_tiles)));
   const int others = 1024 + kGroups * kGroupWarps * (8 * 8 + 32 * 16 + 8 * 16 + 4 * lane_sums(n, policy)) +
-                     static_cast<int>(policy.action.dim()) * 4 + minibatches * 8 +
+                     static_cast<int>(policy.action.dim()) * 4 + minibatches(config) * 8 +
+                     static_cast<int>(config.update_epochs + 1) * static_cast<int>(sizeof(IndexPermutation)) +
                      static_cast<int>(policy.obs_dim) * 8 + 64;
   return static_cast<std::size_t>(images + kGroups * group + round_up(others, 16));
 }
@@ -121,7 +123,7 @@ std::optional<int> row_tiles(const TrainConfig& config, const PolicySpec& policy
     if (tiles == 2 && number_bytes(config.precision) == 4) continue;  // fp32: four rows a lane fill the registers
     // few rows: smaller tiles on more multiprocessors
     if (tiles == 2 && rows <= group_rows(1) * most_blocks) continue;
-    if (shared_bytes(n, policy, tiles, minibatches(config)) <= limits.shared_bytes) return tiles;
+    if (shared_bytes(n, policy, tiles, config) <= limits.shared_bytes) return tiles;
   }
   return std::nullopt;
 }
@@ -186,7 +188,10 @@ FusedShape fused_shape(const TrainConfig& config, const PolicySpec& policy, cons
   s.record = round_up(static_cast<int>(policy.obs_dim + policy.action.dim()) + 3, 4);
   s.loss_rows = kGroups * s.tile_blocks;
   if (s.blocks == 1 && parts == 1) s.own = 3 * std::max(n.actor.sums(), n.critic.sums()) * s.threads;
-  s.shared_bytes = shared_bytes(n, policy, s.row_tiles, minibatches(config));
+  s.shared_bytes = shared_bytes(n, policy, s.row_tiles, config);
+  const std::size_t array = static_cast<std::size_t>(s.own / 3) * sizeof(float);
+  while (array > 0 && s.fast_arrays < 3 && s.shared_bytes + array <= limits.shared_bytes)
+    ++s.fast_arrays, s.shared_bytes += array;
   return s;
 }
 
@@ -269,9 +274,9 @@ namespace hotloop {{
   static constexpr HeadKind kHead = static_cast<HeadKind>({head});
   static constexpr int kHeadDim = {head_dim}, kActionDim = {action_dim}, kParameters = {parameters};
   static constexpr int kLogStd = {log_std}, kBlocks = {blocks}, kTileBlocks = {tile_blocks}, kBlockEnvs = {block_envs}, kGroups = {groups};
-  static constexpr int kRowTiles = {row_tiles}, kSlice = {slice}, kMinibatches = {minibatches};
+  static constexpr int kRowTiles = {row_tiles}, kSlice = {slice}, kFastArrays = {fast_arrays};
   static constexpr std::uint32_t kRows = {rows};
-  static constexpr int kMinibatchRows = {minibatch_rows};
+  static constexpr int kEpochs = {epochs}, kEpochMinibatches = {minibatches}, kMinibatchRows = {minibatch_rows};
   static constexpr bool kPopulation = {population};
   static const std::int32_t* nvec() {{ return k_nvec; }}
   static const float* low() {{ return k_low; }}
@@ -319,10 +324,11 @@ SpecialKernelSource fused_source(const TrainConfig& config, const EnvEntry& env,
       fmt::arg("action_dim", policy.action.dim()), fmt::arg("parameters", policy.num_parameters),
       fmt::arg("log_std", policy.log_std), fmt::arg("blocks", shape.blocks), fmt::arg("tile_blocks", shape.tile_blocks),
       fmt::arg("block_envs", shape.block_envs), fmt::arg("groups", kGroups), fmt::arg("row_tiles", shape.row_tiles),
-      fmt::arg("slice", shape.slice), fmt::arg("minibatches", minibatches(config)),
-      fmt::arg("rows", config.num_envs * config.num_steps), fmt::arg("minibatch_rows", minibatch_rows(config)),
-      fmt::arg("population", population), fmt::arg("offsets", offsets(policy)),
-      fmt::arg("shared_bytes", shape.shared_bytes), fmt::arg("record", shape.record), fmt::arg("own", shape.own),
+      fmt::arg("slice", shape.slice), fmt::arg("epochs", config.update_epochs),
+      fmt::arg("minibatches", config.num_minibatches), fmt::arg("rows", config.num_envs * config.num_steps),
+      fmt::arg("minibatch_rows", minibatch_rows(config)), fmt::arg("population", population),
+      fmt::arg("offsets", offsets(policy)), fmt::arg("shared_bytes", shape.shared_bytes),
+      fmt::arg("record", shape.record), fmt::arg("own", shape.own), fmt::arg("fast_arrays", shape.fast_arrays),
       fmt::arg("partials", shape.partials), fmt::arg("threads", shape.threads));
   return source;
 }

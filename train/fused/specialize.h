@@ -20,11 +20,12 @@ FusedLimits fused_limits(Device device);
 // has two groups of four warps; each warp passes 16 * row_tiles rows at a time.
 struct FusedShape {
   int blocks = 0, tile_blocks = 0, block_envs = 0, threads = 0, row_tiles = 0;
-  int slice = 0;      // parameters that one block steps
-  int partials = 0;   // partial sums of a gradient
-  int loss_rows = 0;  // partial sums of the losses
-  int own = 0;        // floats of Adam's state as the threads of one block alone step it
-  int record = 0;     // floats of one step's record
+  int slice = 0;        // parameters that one block steps
+  int partials = 0;     // partial sums of a gradient
+  int loss_rows = 0;    // partial sums of the losses
+  int own = 0;          // floats of Adam's state as the threads of one block alone step it
+  int fast_arrays = 0;  // of the three that make it, those in shared memory
+  int record = 0;       // floats of one step's record
   std::size_t shared_bytes = 0;
 };
 

@@ -111,8 +111,6 @@ FusedArgs FusedPpoTrainer::arguments() const {
   a.metrics = ring_.slots();
   a.book = batch_->book_view();
   a.num_steps = static_cast<std::int32_t>(config_.num_steps);
-  a.update_epochs = static_cast<std::int32_t>(config_.update_epochs);
-  a.num_minibatches = static_cast<std::int32_t>(config_.num_minibatches);
   a.bootstrap_slots = static_cast<std::int32_t>(bootstrap_slots(config_.num_steps, batch_->max_episode_steps()));
   a.words = batch_->state_words();
   a.observation = observation_.data();
