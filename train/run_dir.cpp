@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -77,6 +78,13 @@ detail::Descriptor lock_folder(const fs::path& folder) {
   return lock;  // a file system without locks
 }
 
+// Device and number of what has this name; zeros where nothing has.
+std::pair<std::uint64_t, std::uint64_t> identity_of(const fs::path& path) {
+  struct stat found;
+  if (::stat(path.c_str(), &found) != 0) return {};
+  return {found.st_dev, found.st_ino};
+}
+
 std::optional<std::int64_t> iteration_of(const fs::path& checkpoint) {
   if (checkpoint.extension() != kSuffix) return std::nullopt;
   const std::string stem = checkpoint.stem().string();
@@ -138,6 +146,7 @@ void RunDir::keep() {
 
 RunDir::RunDir(fs::path path, std::int64_t keep_checkpoints)
     : path_(std::move(path)), keep_(std::max<std::int64_t>(1, keep_checkpoints)), lock_(lock_folder(path_)) {
+  identity_ = identity_of(path_);
   remove_temporaries(path_);
   remove_temporaries(path_ / kCheckpoints);
 }
@@ -163,6 +172,15 @@ RunDir RunDir::create(const fs::path& path, const std::string& task, const std::
 RunDir RunDir::resume(const fs::path& path, std::int64_t keep_checkpoints) {
   if (!fs::is_directory(path)) throw Error("no run folder '" + path.string() + "' to resume");
   return RunDir(path, keep_checkpoints);
+}
+
+bool RunDir::is_there() const { return identity_of(path_) == identity_; }
+
+void RunDir::make_again() {
+  make_folder(path_);
+  refuse_unless_empty(path_);
+  lock_ = lock_folder(path_);
+  identity_ = identity_of(path_);
 }
 
 fs::path RunDir::save_checkpoint(std::int64_t iteration, const std::vector<NamedTensor>& tensors,

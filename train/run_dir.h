@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "data/file.h"
@@ -31,6 +32,10 @@ class RunDir {
   void keep();
 
   const std::filesystem::path& path() const { return path_; }
+  // False once somebody has removed, renamed or replaced the folder under the running training.
+  bool is_there() const;
+  // Makes the folder anew in its place. Error if another one is there that holds anything or is in use.
+  void make_again();
   // A file of the run, replaced in one step: "config.toml", "machine.json".
   void write(const std::string& name, std::string_view text) const { write_file(path_ / name, text); }
 
@@ -54,7 +59,8 @@ class RunDir {
   std::filesystem::path path_;
   std::int64_t keep_;
   detail::Descriptor lock_;
-  DiscardPointer discard_;  // after lock_: the folder is still held while it is emptied
+  std::pair<std::uint64_t, std::uint64_t> identity_;  // of the folder
+  DiscardPointer discard_;                            // after lock_: the folder is still held while it is emptied
 };
 
 enum class CheckpointChoice : std::uint8_t { latest, best, best_or_latest };

@@ -46,6 +46,8 @@ class TrainRun {
   void deliver(const IterationMetrics& m);
   void write_row(const IterationMetrics& m);
   void evaluate();
+  void describe_run();
+  void restore_folder();
   void checkpoint();
   void settle();
   void open_log(const TrainOptions& options);
@@ -60,6 +62,7 @@ class TrainRun {
   RunDir folder_;
   std::unique_ptr<Trainer> trainer_;
   Evaluator evaluator_;
+  std::string machine_;  // machine.json
   std::optional<MetricWriter> metrics_;
   std::unique_ptr<GpuMonitor> gpu_;
   std::unique_ptr<RolloutLog> log_;  // of trajectories
@@ -129,8 +132,8 @@ TrainRun::TrainRun(const TrainConfig& config, const TrainOptions& options, Devic
     metrics_.emplace(folder_.path(), term_tags_);
   }
   first_step_ = counters_.global_step;
-  folder_.write("config.toml", to_toml(config_));
-  folder_.write("machine.json", describe_machine(options.command_line, device));
+  machine_ = describe_machine(options.command_line, device);
+  describe_run();
   if (device.is_cuda()) gpu_ = std::make_unique<GpuMonitor>(cuda_device_info(device.index).pci_bus_id);
   if (!options.log.path.empty()) open_log(options);
   // what was left out is said in any case
@@ -251,6 +254,7 @@ void TrainRun::evaluate() {
   if (observer_ != nullptr) observer_->row(row);
   const bool best = is_best(counters_, result);
   if (best) {
+    restore_folder();
     const Snapshot snapshot = trainer_->save();
     folder_.save_best(snapshot.tensors, checkpoint_metadata({config_, counters_, metrics_->offsets()}));
   }
@@ -266,8 +270,24 @@ void TrainRun::evaluate() {
                     result.return_mean, result.return_std, result.length_mean, left_out, best ? ", best so far" : ""));
 }
 
+void TrainRun::describe_run() {
+  folder_.write("config.toml", to_toml(config_));
+  folder_.write("machine.json", machine_);
+}
+
+// Somebody may remove the folder of a running training: what is still to come gets a new one.
+void TrainRun::restore_folder() {
+  if (folder_.is_there()) return;
+  say(fmt::format("run folder '{}' was removed while the training ran: made again, the metrics up to here are lost",
+                  folder_.path().string()));
+  folder_.make_again();
+  describe_run();
+  metrics_.emplace(folder_.path(), term_tags_);
+}
+
 void TrainRun::checkpoint() {
   const auto before = Clock::now();
+  restore_folder();
   const Snapshot snapshot = trainer_->save();
   folder_.save_checkpoint(counters_.iteration, snapshot.tensors,
                           checkpoint_metadata({config_, counters_, metrics_->offsets()}));

@@ -32,7 +32,7 @@ class Sink {
   Sink(const HeadlessOptions& options, double frames_per_second) : width_(options.width), height_(options.height) {
     if (!options.out.empty()) open_folder(options.out);
     if (options.video.empty()) return;
-    check_video_name(options.video);
+    check_video(options.video);
     if (has_ffmpeg()) {
       video_ = std::make_unique<VideoWriter>(options.video, width_, height_, frames_per_second);
       written = options.video;

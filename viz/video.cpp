@@ -68,9 +68,13 @@ std::vector<std::string> arguments(const fs::path& out, const std::string& forma
 
 bool has_ffmpeg() { return !ffmpeg_path().empty(); }
 
-void check_video_name(const fs::path& file) {
+void check_video(const fs::path& file) {
   if (formats().count(file.extension().string()) == 0)
     throw Error("video '" + file.string() + "': must end in .mp4, .mov, .mkv, .webm or .gif");
+  std::error_code ignored;
+  if (fs::exists(file, ignored)) throw Error("video '" + file.string() + "': exists; remove it or choose another name");
+  if (file.has_parent_path() && !fs::is_directory(file.parent_path(), ignored))
+    throw Error("video '" + file.string() + "': no folder '" + file.parent_path().string() + "'");
 }
 
 struct VideoWriter::State {
@@ -99,7 +103,7 @@ struct VideoWriter::State {
 };
 
 VideoWriter::VideoWriter(const fs::path& file, int width, int height, double frames_per_second) {
-  check_video_name(file);
+  check_video(file);
   const std::string program = ffmpeg_path();
   if (program.empty()) throw Error("video '" + file.string() + "': ffmpeg is not on PATH");
   state_ = std::make_unique<State>(file);

@@ -10,8 +10,8 @@ namespace hotloop {
 
 // Whether ffmpeg is on PATH.
 bool has_ffmpeg();
-// Error for an ending that is none of those of films.
-void check_video_name(const std::filesystem::path& file);
+// Error for an ending that is none of those of films, a file that is there already, a folder that is not.
+void check_video(const std::filesystem::path& file);
 
 class VideoWriter {
  public:

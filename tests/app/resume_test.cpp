@@ -117,6 +117,28 @@ TEST_F(Resume, AfterSeveralKills) {
   finish(run);
 }
 
+// What a training has learnt outlives its folder: it is saved in a new one, from which it goes on.
+TEST_F(Resume, AfterItsFolderWasRemoved) {
+  const fs::path run = folder_ / "run";
+  Program program({"train", "CartPole-v1", "--total-timesteps", "1e9", "--num-envs", "8", "--num-steps", "16",
+                   "--checkpoint-interval", "50", "--eval-interval", "0", "--run-dir", run.string()});
+  wait_for(run / "latest.safetensors");
+  fs::rename(run, folder_ / "moved");
+  wait_for(run / "latest.safetensors");
+  program.signal(SIGINT);
+  const ProgramResult result = program.wait(kLimit);
+  EXPECT_EQ(result.status, 130) << result.err;
+  EXPECT_NE(result.err.find("run folder '" + run.string() + "' was removed while the training ran"), std::string::npos)
+      << result.err;
+  EXPECT_TRUE(fs::exists(run / "machine.json"));
+  EXPECT_TRUE(fs::exists(run / "metrics.csv"));
+  Program again({"train", "--resume", run.string()});
+  std::this_thread::sleep_for(Seconds(0.5));
+  again.signal(SIGINT);
+  const ProgramResult resumed = again.wait(kLimit);
+  EXPECT_EQ(resumed.status, 130) << resumed.err;
+}
+
 TEST_F(Resume, ASignalBeforeTheFirstIteration) {
   const fs::path run = folder_ / "run";
   Program program(small_run(run));

@@ -175,6 +175,11 @@ TEST_F(HeadlessTest, BadInputIsOneLine) {
             "'" + folder.path().string() + "': holds frames already (frame_000007.png); name another folder");
   EXPECT_EQ(refused([&](auto& o) { o.video = folder / "a.txt"; }),
             "video '" + (folder / "a.txt").string() + "': must end in .mp4, .mov, .mkv, .webm or .gif");
+  write_file(folder / "there.mp4", "a film");
+  EXPECT_EQ(refused([&](auto& o) { o.video = folder / "there.mp4"; }),
+            "video '" + (folder / "there.mp4").string() + "': exists; remove it or choose another name");
+  EXPECT_EQ(refused([&](auto& o) { o.video = folder / "none" / "a.mp4"; }),
+            "video '" + (folder / "none" / "a.mp4").string() + "': no folder '" + (folder / "none").string() + "'");
   EXPECT_EQ(refused([&](auto& o) { o.frames = 0; }), "frames 0: must be at least 1");
   EXPECT_EQ(refused([&](auto& o) { o.width = 0; }), "size 0x48: sides must be 1 to 16384 pixels");
   EXPECT_EQ(refused([&](auto& o) { o.speed = -1; }), "speed -1: must be above 0");
