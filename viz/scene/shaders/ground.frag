@@ -19,7 +19,7 @@ void main() {
   vec3 shaded = shade(base.rgb, material, world_pos, below ? -plane_normal : plane_normal);
 #if MIRROR
   vec4 seen = texture(mirror, gl_FragCoord.xy / vec2(textureSize(mirror, 0)) * 0.5);
-  if (!below) shaded = mix(shaded, seen.rgb, seen.a * material.shading.w);
+  if (!below) shaded += seen.rgb * seen.a * material.shading.w;  // in addition, as in MuJoCo
 #endif
   if (below) base.a *= 0.3;
 #if FADE
