@@ -198,6 +198,7 @@ void Scene::Parts::draw_floors(bool far) {
     ground.use();
     ground.set("clip_from_world", picture.clip_from_world);
     ground.set("eye", picture.eye);
+    ground.set("shadow_from_floor", lights.gpu.shadow_from_world);
     ground.set("pose_pos", glm::vec4(floor.pos[0], floor.pos[1], floor.pos[2], 0));
     ground.set("pose_quat", glm::vec4(floor.quat[0], floor.quat[1], floor.quat[2], floor.quat[3]));
     ground.set("plane_normal", turned(floor.quat.data(), {0, 0, 1}));

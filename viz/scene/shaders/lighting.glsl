@@ -26,15 +26,25 @@ layout(binding = 2) uniform sampler2DShadow shadow_map;
 
 uniform vec3 eye;
 
-// How much of a light reaches a point: the mean over the samples of the shadow map about it. Here and below both sides
-// of a choice are computed and one is taken: that is what a renderer on the CPU does anyway, and it pays for every branch.
-float lit_share(vec3 pos, vec3 normal, float distance) {
+// Here and below both sides of a choice are computed and one is taken: that is what a renderer on the CPU does anyway,
+// and it pays for every branch.
+
+// Where a point of a surface lies in the shadow map. A surface does not shade itself: neither by the map's pixels, nor
+// where the map has it in other triangles.
+vec4 shadow_place(vec3 pos, vec3 normal) {
+  float distance = 1.0;
+#if LIGHTS_WITH_PLACE && SHADOW_LIGHT >= 0
+  if (lights[SHADOW_LIGHT].pos.w == 0.0) distance = length(lights[SHADOW_LIGHT].pos.xyz - pos);
+#endif
+  pos += normal * (2.0 * head_ambient.w * distance + head_diffuse.w * length(eye - pos));
+  return shadow_from_world * vec4(pos, 1.0);
+}
+
+// How much of a light reaches a place: the mean over the samples of the shadow map about it.
+float lit_share(vec4 at) {
 #if SHADOW_REACH < 0
   return 1.0;
 #else
-  // a surface does not shade itself: neither by the map's pixels, nor where the map has it in other triangles
-  pos += normal * (2.0 * head_ambient.w * distance + head_diffuse.w * length(eye - pos));
-  vec4 at = shadow_from_world * vec4(pos, 1.0);
 #if LIGHTS_WITH_PLACE
   vec3 p = at.xyz / at.w;
   bool inside = at.w > 0.0;
@@ -58,7 +68,8 @@ float lit_share(vec3 pos, vec3 normal, float distance) {
 #endif
 }
 
-vec3 shade(vec3 base, Material material, vec3 pos, vec3 normal) {
+// shadow_at: of the point in the shadow map.
+vec3 shade(vec3 base, Material material, vec3 pos, vec3 normal, vec4 shadow_at) {
   vec3 to_eye = normalize(eye - pos);
   float shininess = max(material.shading.z * 128.0, 1.0), gloss = material.shading.y;
   vec3 sum = base * (head_ambient.rgb + material.shading.x);
@@ -84,7 +95,7 @@ vec3 shade(vec3 base, Material material, vec3 pos, vec3 normal) {
     sum += base * lights[i].ambient.rgb * strength;
     float cosine = dot(normal, to_light);
     strength = cosine > 0.0 ? strength : 0.0;
-    if (i == SHADOW_LIGHT) strength *= lit_share(pos, normal, d);
+    if (i == SHADOW_LIGHT) strength *= lit_share(shadow_at);
     sum += base * lights[i].diffuse.rgb * strength * max(cosine, 0.0);
 #if GLOSS
     half_way = max(dot(normal, normalize(to_light + to_eye)), 0.0);
