@@ -46,7 +46,7 @@ std::vector<BenchResult> bench_view(const ViewBenchOptions& options) {
   const HeadlessContext context(options.device.is_cuda() ? options.device.index : -1);
   const int width = is_software_gl() ? 1280 : 1920, height = is_software_gl() ? 720 : 1080;
   FrameBuffer frames(source->visual().num_frames(), worlds, source->info().device);
-  Scene scene(source->visual(), interactive_quality());
+  Scene scene(source->visual(), scene_quality(Quality::automatic));
   RenderTarget picture(1);
   picture.resize(width, height);
   WorldGrid grid;

@@ -57,7 +57,7 @@ class Drawing {
     const HeadlessContext context(device.is_cuda() ? device.index : -1);
     const std::int64_t worlds = source_.info().num_worlds;
     FrameBuffer buffer(source_.visual().num_frames(), worlds, device);
-    Scene scene(source_.visual(), interactive_quality());
+    Scene scene(source_.visual(), scene_quality(Quality::automatic));
     RenderTarget picture(1);
     const int width = is_software_gl() ? 1280 : 1920, height = is_software_gl() ? 720 : 1080;
     picture.resize(width, height);

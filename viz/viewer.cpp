@@ -42,12 +42,12 @@ struct Viewer::Parts {
 
 Viewer::Viewer(WorldSource& source, const ViewerOptions& options) : parts_(std::make_unique<Parts>(source, options)) {
   Parts& p = *parts_;
-  p.scene = std::make_unique<SceneView>(p.view);
+  p.scene = std::make_unique<SceneView>(p.view, scene_quality(options.quality));
   p.view.pacer.paused = options.paused;
   if (!options.camera.empty()) p.view.camera.set_fixed(options.camera);
   if (options.keep_layout) p.layout = options.layout_file.empty() ? layout_file() : options.layout_file;
   load_layout(p.layout, p.view);
-  p.view.say("drawing with " + p.view.renderer);
+  p.view.say("drawing with " + p.view.renderer + (p.view.quality.empty() ? "" : "; " + p.view.quality));
 }
 
 Viewer::~Viewer() {
@@ -78,8 +78,9 @@ void Viewer::apply_settings() {
 void Viewer::move_time(double elapsed) {
   Parts& p = *parts_;
   WorldSource& source = p.view.source;
-  const double before = source.time();
+  const double before = source.time(), start = now();
   p.view.pacer.advance(source, std::min(elapsed, kLongestPicture), kStepBudget);
+  p.view.step_seconds = now() - start;
   p.simulated = std::max(0.0, source.time() - before);
   p.view.recorder.update(source, p.view.selected);
   p.view.frame_seconds = elapsed;
@@ -103,6 +104,7 @@ bool Viewer::picture() {
   Parts& p = *parts_;
   const double start = now();
   if (!p.window.begin() || p.view.quit) return false;
+  if (p.options.in_picture) p.options.in_picture();
   apply_settings();
   dispatch_keys(p.view);
   move_time(start - p.last);

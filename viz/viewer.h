@@ -1,8 +1,10 @@
 // The viewer: a window on a source of worlds.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "viz/scene/scene.h"
 #include "viz/source/world_source.h"
 
 namespace hotloop {
@@ -13,11 +15,13 @@ class Window;  // viz/ui/window.h
 struct ViewerOptions {
   int width = 1600, height = 900;
   bool paused = false;
-  bool keep_layout = true;           // false: neither reads nor writes the layout's file
-  std::string layout_file;           // instead of the user's own
-  std::string camera;                // name of a camera of the model to begin with
-  double most_pictures = 120;        // a second, where the screen does not set the pace; 0: no limit
-  std::string picture_folder = ".";  // for screenshots
+  bool keep_layout = true;  // false: neither reads nor writes the layout's file
+  std::string layout_file;  // instead of the user's own
+  Quality quality = Quality::automatic;
+  std::string camera;                         // name of a camera of the model to begin with
+  double most_pictures = 120;                 // a second, where the screen does not set the pace; 0: no limit
+  std::string picture_folder = ".";           // for screenshots
+  std::function<void()> in_picture = {};  // tests: what may go wrong while one looks
 };
 
 // The window with everything in it, a picture at a time.

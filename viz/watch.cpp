@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <new>
 #include <optional>
 #include <thread>
 
@@ -81,13 +82,21 @@ int watch_training(const TrainConfig& config, TrainOptions options, const Viewer
   viewer.emplace(source, window);
   options.observer = &source;
   Training training(config, options);
+  // the viewer's trouble is not the training's
+  const auto lost = [&](const std::string& why) {
+    viewer.reset();
+    ProgressLine().message(why +
+                           (training.ended() ? "; the window is closed" : "; the training goes on without its window"));
+  };
   try {
     show(*viewer, training, device.is_cuda());
     viewer.reset();
     if (!training.ended())
       ProgressLine().message("the window is closed, the training goes on; Ctrl-C stops and saves it");
-  } catch (const Error& e) {
-    if (!training.ended()) ProgressLine().message(std::string(e.what()) + "; the training goes on without its window");
+  } catch (const std::bad_alloc&) {
+    lost("no memory for the window");
+  } catch (const std::exception& e) {
+    lost(e.what());
   }
   return training.wait();
 }

@@ -143,13 +143,38 @@ void add_materials(const mjModel* m, VisualModel& out) {
   }
 }
 
+// Where a body is at the start.
+std::array<mjtNum, 3> start_of(const mjModel* m, int body) {
+  std::array<mjtNum, 3> pos = {0, 0, 0};
+  for (; body > 0; body = m->body_parentid[body]) {
+    mju_rotVecQuat(pos.data(), pos.data(), m->body_quat + 4 * body);
+    mju_addTo3(pos.data(), m->body_pos + 3 * body);
+  }
+  return pos;
+}
+
+// Of a light that looks at a body: to where that is at the start.
+Float3 aim(const mjModel* m, int light) {
+  std::array<mjtNum, 3> to = start_of(m, m->light_targetbodyid[light]);
+  const std::array<mjtNum, 3> body = start_of(m, m->light_bodyid[light]);
+  Float3 dir;
+  for (int k = 0; k < 3; ++k) {
+    const auto i = static_cast<std::size_t>(k);
+    dir[i] = static_cast<float>(to[i] - body[i] - m->light_pos0[3 * light + k]);
+  }
+  return dir;
+}
+
 void add_lights(const mjModel* m, VisualModel& out) {
   for (int i = 0; i < m->nlight; ++i) {
-    const bool fixed = m->light_mode[i] == mjCAMLIGHT_FIXED;
+    const int mode = m->light_mode[i];
+    const bool fixed = mode == mjCAMLIGHT_FIXED;
+    const bool aims =
+        m->light_targetbodyid[i] >= 0 && (mode == mjCAMLIGHT_TARGETBODY || mode == mjCAMLIGHT_TARGETBODYCOM);
     const bool spot = m->light_type[i] == mjLIGHT_SPOT;
     out.lights.push_back({.frame = m->light_bodyid[i],
                           .pos = numbers<3>((fixed ? m->light_pos : m->light_pos0) + 3 * i),
-                          .dir = numbers<3>((fixed ? m->light_dir : m->light_dir0) + 3 * i),
+                          .dir = aims ? aim(m, i) : numbers<3>((fixed ? m->light_dir : m->light_dir0) + 3 * i),
                           .tracks = !fixed,
                           .directional = m->light_type[i] == mjLIGHT_DIRECTIONAL,
                           .castshadow = m->light_castshadow[i] != 0,

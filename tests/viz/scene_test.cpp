@@ -7,6 +7,7 @@
 #include "tests/error_text.h"
 #include "tests/viz/stage.h"
 #include "viz/gl/objects.h"
+#include "viz/scene/draw_scale.h"
 
 namespace hotloop {
 namespace {
@@ -162,6 +163,54 @@ TEST_F(SceneTest, ShadowsAreWhereTheLightDoesNotReach) {
   EXPECT_EQ(at(with, beside), at(without, beside));
 }
 
+// The shadow map ends behind what casts shadows; the floor far below that is lit where nothing is above it.
+TEST_F(SceneTest, ShadowsHaveTheShapeOfWhatFloats) {
+  StillSource source = spider(1);
+  source.model().lights[0].dir = {0, 0, -1};
+  source.model().materials[0].reflectance = 0;
+  source.frames()[1].pos[2] += 1.5f;
+  Shot shot = shot_of(source);
+  shot.flags.texture = false;
+  shot.camera.lookat = {0, 0, 0};
+  shot.camera.elevation = -20;
+  shot.camera.distance = 4;
+  const Picture with = shoot(source, shot);
+  keep("floating_shadow", with);
+  shot.flags.shadow = false;
+  const Picture without = shoot(source, shot);
+  glm::vec2 below, between;  // the floor under the ball, and between two legs
+  ASSERT_TRUE(project(shot.camera, {0, 0, 0}, shot.width, shot.height, below));
+  ASSERT_TRUE(project(shot.camera, {0.45f, 0, 0}, shot.width, shot.height, between));
+  const auto at = [](const Picture& p, const glm::vec2& v) {
+    return brightness(p, static_cast<int>(v.x), static_cast<int>(v.y));
+  };
+  EXPECT_LT(at(with, below), at(without, below) / 2);
+  EXPECT_EQ(at(with, between), at(without, between));
+}
+
+// In the shadow map a ball has finer triangles than in the picture; what faces the light must not lie in their shadow.
+TEST_F(SceneTest, SurfacesDoNotShadeThemselves) {
+  StillSource source = spider(1);
+  source.model().lights[0].dir = {0, 0, -1};
+  Shot shot = shot_of(source);
+  shot.quality.shadow_size = 4096;
+  shot.camera.elevation = -89;
+  shot.camera.distance = 3;
+  const Picture with = shoot(source, shot);
+  keep("from_the_light", with);
+  shot.flags.shadow = false;
+  const Picture without = shoot(source, shot);
+  int darker = 0, ball = 0;  // on the ball, which is seen from the light
+  for (int y = 0; y < shot.height; ++y)
+    for (int x = 0; x < shot.width; ++x) {
+      if (std::hypot(x - shot.width / 2, y - shot.height / 2) > 15) continue;
+      ++ball;
+      darker += brightness(with, x, y) < brightness(without, x, y) - 10 ? 1 : 0;
+    }
+  EXPECT_GT(ball, 500);
+  EXPECT_EQ(darker, 0);
+}
+
 TEST_F(SceneTest, PickFindsWorldFrameAndPoint) {
   StillSource source = spider(9);
   Shot shot = shot_of(source, 9);
@@ -234,6 +283,49 @@ TEST_F(SceneTest, FramesOfAWorldComeBack) {
 
 TEST_F(SceneTest, ErrorsOfShadersNameFileAndLine) {
   EXPECT_EQ(error_text([] { Program("none.comp"); }), "shader none.comp: is not part of this program");
+}
+
+TEST(DrawScale, KeepsTheBudget) {
+  DrawScale scale(30);
+  const auto draw = [&](double at_full_size) {  // pixels are all that takes time
+    for (int i = 0; i < 60; ++i) scale.note(at_full_size * scale.value() * scale.value());
+    return scale.value();
+  };
+  EXPECT_EQ(draw(29), 1.0f);
+  EXPECT_EQ(draw(50), 0.75f);
+  EXPECT_EQ(draw(35), 0.75f) << "back to full size it would take too long again";
+  EXPECT_EQ(draw(500), 0.5f);
+  EXPECT_EQ(draw(15), 1.0f);
+  DrawScale fixed(0);
+  for (int i = 0; i < 60; ++i) fixed.note(1e6);
+  EXPECT_EQ(fixed.value(), 1.0f);
+}
+
+// A picture that may take no time at all is drawn at half the size, and still shows the same.
+TEST_F(SceneTest, SmallerPicturesShowTheSame) {
+  StillSource source = spider(1);
+  Shot shot = shot_of(source);
+  shot.quality = scene_quality(Quality::low);
+  Studio whole(source, shot.quality, 1);
+  shot.quality.budget = 1e-9;
+  Studio small(source, shot.quality, 1);
+  for (int i = 0; i < 60; ++i) small.shoot(shot);
+  EXPECT_EQ(small.scene().stats().scale, 0.5f);
+  EXPECT_EQ(whole.scene().stats().scale, 1.0f);
+  const Picture picture = small.shoot(shot);
+  EXPECT_LT(mean_difference(picture, whole.shoot(shot)), 4);
+  const Scene::Hit hit = small.scene().pick(shot.width / 2, shot.height / 2);
+  whole.shoot(shot);
+  EXPECT_EQ(hit.shape, whole.scene().pick(shot.width / 2, shot.height / 2).shape) << "pixels are those asked for";
+}
+
+TEST_F(SceneTest, QualityFollowsTheContext) {
+  const SceneQuality automatic = scene_quality(Quality::automatic);
+  EXPECT_EQ(automatic.samples, is_software_gl() ? 1 : 4);
+  EXPECT_EQ(automatic.budget > 0, is_software_gl());
+  EXPECT_EQ(describe(automatic).empty(), !is_software_gl());
+  EXPECT_EQ(describe(scene_quality(Quality::high)), "");
+  EXPECT_EQ(scene_quality(Quality::low).budget, 0) << "low is the same picture every time";
 }
 
 TEST(GlContext, AMissingLibraryIsOneLine) {

@@ -193,6 +193,10 @@ TEST_F(UiKeys, Window) {
   EXPECT_GT(source.steps, steps) << "time goes on";
   press(ImGuiKey_V);
   EXPECT_TRUE(view().drawing);
+  press(ImGuiKey_F2);
+  EXPECT_TRUE(view().info);
+  press(ImGuiKey_F3);
+  EXPECT_TRUE(view().profiler);
   press(ImGuiKey_F5);
   EXPECT_TRUE(view().full_screen);
   press(ImGuiKey_F5);

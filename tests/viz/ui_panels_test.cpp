@@ -313,6 +313,17 @@ TEST_F(UiPanels, EveryPanelOpensAndCloses) {
   }
 }
 
+TEST(UiPanelsOfLittle, ATrainingBeginsWithItsCurves) {
+  for (const SourceKind kind : {SourceKind::training, SourceKind::task}) {
+    FakeSource source(1, kind);
+    UiDriver ui(source);
+    ui.pictures(6);
+    const ImGuiWindow* curves = ImGui::FindWindowByName("Training");
+    ASSERT_NE(curves, nullptr);
+    EXPECT_EQ(curves->DockTabIsVisible, kind == SourceKind::training);
+  }
+}
+
 // A bare model, a task and a training lack different things: no panel may fail over it.
 TEST(UiPanelsOfLittle, SayWhyThereIsNothing) {
   FakeSource source(1, SourceKind::model);

@@ -2,6 +2,8 @@
 
 #include <epoxy/gl.h>
 
+#include <cstdlib>
+
 #include "sim/core/cuda_check.h"
 #ifdef HOTLOOP_CUDA
 #include <cuda_gl_interop.h>
@@ -19,6 +21,10 @@ cudaStream_t stream_of(const Exec& exec) { return static_cast<cudaStream_t>(exec
 }  // namespace
 
 std::unique_ptr<InteropBuffer> InteropBuffer::open(unsigned gl_buffer, Device device, std::string& reason) {
+  if (const char* off = std::getenv("HOTLOOP_NO_INTEROP"); off != nullptr && *off != '\0') {
+    reason = "switched off by HOTLOOP_NO_INTEROP";
+    return nullptr;
+  }
   int devices[16];
   unsigned count = 0;
   cudaError_t status = cudaGLGetDevices(&count, devices, 16, cudaGLDeviceListAll);

@@ -57,22 +57,25 @@ void FrameStats::end(std::initializer_list<const DrawList*> lists) {
   next_ = (next_ + 1) % slots_.size();
 }
 
-void FrameStats::update(SceneStats& stats) {
+bool FrameStats::update(SceneStats& stats) {
+  bool any = false;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     Slot& slot = *slots_[(next_ + i) % slots_.size()];  // the oldest first
     if (slot.fence == nullptr) continue;
-    if (glClientWaitSync(slot.fence, 0, 0) == GL_TIMEOUT_EXPIRED) return;
+    if (glClientWaitSync(slot.fence, 0, 0) == GL_TIMEOUT_EXPIRED) return any;
     glDeleteSync(slot.fence);
     slot.fence = nullptr;
     GLuint64 times[2] = {0, 0};
     for (int k = 0; k < 2; ++k) glGetQueryObjectui64v(slot.queries[k], GL_QUERY_RESULT, &times[k]);
     stats.gpu_milliseconds = static_cast<double>(times[1] - times[0]) * 1e-6;
+    any = true;
     stats.drawn = stats.triangles = 0;
     for (std::size_t c = 0; c < slot.count; ++c) {
       if (c < slot.first_count) stats.drawn += slot.mapped[c].instance_count;
       stats.triangles += static_cast<std::int64_t>(slot.mapped[c].instance_count) * (slot.mapped[c].count / 3);
     }
   }
+  return any;
 }
 
 }  // namespace hotloop

@@ -17,8 +17,8 @@ class FrameStats {
   void begin();
   // lists: whose triangles count; the first one's instances are those drawn.
   void end(std::initializer_list<const DrawList*> lists);
-  // Takes over what has become known.
-  void update(SceneStats& stats);
+  // Takes over what has become known; whether anything has.
+  bool update(SceneStats& stats);
 
  private:
   struct Slot;

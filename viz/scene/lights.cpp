@@ -64,8 +64,8 @@ GpuLight gpu_light(const VisualLight& light, std::span<const Frame> frames) {
   glm::vec3 pos = as_vec3(light.pos), dir = as_vec3(light.dir);
   if (static_cast<std::size_t>(light.frame) < frames.size()) {
     const Frame& frame = frames[static_cast<std::size_t>(light.frame)];
-    pos = glm::vec3(frame.pos[0], frame.pos[1], frame.pos[2]) + turned(frame.quat, pos);
-    dir = turned(frame.quat, dir);
+    pos = glm::vec3(frame.pos[0], frame.pos[1], frame.pos[2]) + (light.tracks ? pos : turned(frame.quat, pos));
+    if (!light.tracks) dir = turned(frame.quat, dir);
   }
   const bool directional = light.directional || frames.empty();
   return {.pos = glm::vec4(pos, directional ? 1 : 0),
@@ -106,7 +106,7 @@ std::optional<ShadowView> collect_lights(const VisualModel& model, bool with_sha
     set.some_with_place = set.some_with_place || to.pos.w == 0;
     if (!with_shadow || shadow || !light.castshadow) continue;
     shadow = to.pos.w > 0 ? directional_shadow(glm::vec3(to.dir), shown, seen) : spot_shadow(to, light.cutoff, shown);
-    to.diffuse.w = 1;
+    set.shadow_light = set.count - 1;
     glm::mat4 to_texture(1);  // x and y from [-1, 1] to [0, 1]
     to_texture[0][0] = to_texture[1][1] = to_texture[3][0] = to_texture[3][1] = 0.5f;
     out.shadow_from_world = to_texture * shadow->clip_from_world;

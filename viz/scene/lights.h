@@ -23,7 +23,7 @@ static_assert(sizeof(GpuLights) == kMaxLights * 96 + 64 + 5 * 16);
 
 struct LightSet {
   GpuLights gpu{};
-  int count = 0;
+  int count = 0, shadow_light = -1;  // whose the shadow map is
   bool some_with_place = false;
 };
 

@@ -17,16 +17,17 @@ void Scene::Parts::set_shape_uniforms(const Program& program) const {
   program.set("all_transparent", picture.flags.transparent ? 1 : 0);
 }
 
-std::string Scene::Parts::lighting_defines(int kinds) const {
+std::string Scene::Parts::lighting_defines(int kinds, bool gloss) const {
   const int reach = !shadow ? -1 : quality.soft_shadows ? 1 : 0;
   return "#define LIGHTS " + std::to_string(lights.count) + "\n#define LIGHTS_WITH_PLACE " +
          std::to_string(lights.some_with_place ? 1 : 0) + "\n#define SHADOW_REACH " + std::to_string(reach) +
-         "\n#define FOG " + std::to_string(picture.flags.fog ? 1 : 0) + "\n#define TEXTURES " +
-         std::to_string(picture.flags.texture ? kinds : 0) + "\n";
+         "\n#define SHADOW_LIGHT " + std::to_string(lights.shadow_light) + "\n#define FOG " +
+         std::to_string(picture.flags.fog ? 1 : 0) + "\n#define TEXTURES " +
+         std::to_string(picture.flags.texture ? kinds : 0) + "\n#define GLOSS " + std::to_string(gloss ? 1 : 0) + "\n";
 }
 
 const Program& Scene::Parts::shape_program() {
-  return programs.get("shape.vert", "shape.frag", lighting_defines(textures));
+  return programs.get("shape.vert", "shape.frag", lighting_defines(textures, true));
 }
 
 void Scene::Parts::bind_lighting() const {
@@ -87,7 +88,7 @@ void Scene::Parts::draw_mirror() {
   view.eye = glm::vec3(reflect * glm::vec4(picture.eye, 1));
   view.pixels /= 2;
   mirror_list.build(cull, cull_input(), view);
-  mirror.resize((picture.width + 1) / 2, (picture.height + 1) / 2);
+  mirror.resize((picture.drawn_width + 1) / 2, (picture.drawn_height + 1) / 2);
   glBindFramebuffer(GL_FRAMEBUFFER, mirror.framebuffer());
   glViewport(0, 0, mirror.width(), mirror.height());
   glClearColor(0, 0, 0, 0);
@@ -189,13 +190,15 @@ void Scene::Parts::draw_floors(bool far) {
       material.checker[1] = glm::vec4(glm::vec3(0.8f), 1);
       uv_scale = glm::vec2(2 / model.extent);
     }
-    const Program& ground = programs.get("ground.vert", "ground.frag",
-                                         lighting_defines(texture_kind(material)) + "#define MIRROR " +
-                                             std::to_string(mirror_plane ? 1 : 0) + "\n#define FADE " +
-                                             std::to_string(far && part.fade_to > 0 ? 1 : 0) + "\n");
+    const Program& ground =
+        programs.get("ground.vert", "ground.frag",
+                     lighting_defines(texture_kind(material), quality.floor_gloss) + "#define MIRROR " +
+                         std::to_string(mirror_plane ? 1 : 0) + "\n#define FADE " +
+                         std::to_string(far && part.fade_to > 0 ? 1 : 0) + "\n");
     ground.use();
     ground.set("clip_from_world", picture.clip_from_world);
     ground.set("eye", picture.eye);
+    ground.set("shadow_from_floor", lights.gpu.shadow_from_world);
     ground.set("pose_pos", glm::vec4(floor.pos[0], floor.pos[1], floor.pos[2], 0));
     ground.set("pose_quat", glm::vec4(floor.quat[0], floor.quat[1], floor.quat[2], floor.quat[3]));
     ground.set("plane_normal", turned(floor.quat.data(), {0, 0, 1}));

@@ -54,10 +54,18 @@ float farthest_corner(const Box& box, const glm::vec3& from) {
 
 }  // namespace
 
-SceneQuality interactive_quality() {
-  SceneQuality quality;
-  if (is_software_gl()) quality = {.samples = 1, .shadow_size = 1024, .soft_shadows = false, .detail = 0.5f};
+SceneQuality scene_quality(Quality choice) {
+  const bool low = choice == Quality::low || (choice == Quality::automatic && is_software_gl());
+  if (!low) return {};
+  SceneQuality quality{.samples = 1, .shadow_size = 1024, .soft_shadows = false, .floor_gloss = false, .detail = 0.5f};
+  if (choice == Quality::automatic) quality.budget = 30;
   return quality;
+}
+
+std::string describe(const SceneQuality& quality) {
+  if (quality.soft_shadows) return "";
+  return std::string("simple pictures (hard shadows, no antialiasing") +
+         (quality.budget > 0 ? ", smaller where they take long)" : ")");
 }
 
 Scene::Parts::Parts(const VisualModel& visual, const SceneQuality& wanted)
@@ -72,6 +80,7 @@ Scene::Parts::Parts(const VisualModel& visual, const SceneQuality& wanted)
       mirror_list(meshes),
       target(wanted.samples),
       mirror(1),
+      scale(wanted.samples == 1 ? wanted.budget : 0),
       shadow_map(make_texture(GL_TEXTURE_2D)),
       shadow_framebuffer(make_framebuffer()),
       no_vertices(make_vertex_array()) {
@@ -106,7 +115,7 @@ CullView Scene::Parts::camera_view() const {
   const float half = std::tan(glm::radians(picture.camera.fovy) / 2);
   return {.clip_from_world = picture.clip_from_world,
           .eye = picture.eye,
-          .pixels = quality.detail * static_cast<float>(picture.height) / (2 * half),
+          .pixels = quality.detail * static_cast<float>(picture.drawn_height) / (2 * half),
           .all_transparent = picture.flags.transparent,
           .fixed_level = quality.fixed_level,
           .everything = !quality.cull};
@@ -126,6 +135,8 @@ void Scene::Parts::prepare(const FrameBuffer& frames, const WorldGrid& grid, con
   picture.flags = flags;
   picture.width = to.width;
   picture.height = to.height;
+  picture.drawn_width = std::max(1, static_cast<int>(scale.value() * static_cast<float>(to.width)));
+  picture.drawn_height = std::max(1, static_cast<int>(scale.value() * static_cast<float>(to.height)));
   picture.camera = camera;
   if (picture.num_worlds == 1 && grid.count == 1) picture.world = frames.world(0);
   float largest = 0;
@@ -147,6 +158,7 @@ void Scene::Parts::prepare(const FrameBuffer& frames, const WorldGrid& grid, con
   if (flags.fog)
     lights.gpu.fog = glm::vec4(glm::vec3(materials.has_sky() ? materials.horizon() : glm::vec4(0.7f)), 1 / reach);
   if (shadow) lights.gpu.head_ambient.w = shadow->width / static_cast<float>(quality.shadow_size);
+  lights.gpu.head_diffuse.w = 0.5f / camera_view().pixels;  // half a pixel, as levels of detail are chosen
   lights_buffer.write(&lights.gpu, sizeof lights.gpu);
 }
 
@@ -154,7 +166,8 @@ void Scene::draw(const FrameBuffer& frames, const WorldGrid& grid, const Camera&
                  const SceneOverlay& overlay, const Target& target) {
   Parts& p = *parts_;
   if (target.width < 1 || target.height < 1) return;
-  p.frame_stats.update(p.stats);
+  if (p.frame_stats.update(p.stats)) p.scale.note(p.stats.gpu_milliseconds);
+  p.stats.scale = p.scale.value();
   p.frame_stats.begin();
   p.prepare(frames, grid, camera, flags, overlay, target);
   p.stats.instances = static_cast<std::int64_t>(p.picture.visible.size()) * p.picture.num_worlds;
@@ -172,9 +185,9 @@ void Scene::draw(const FrameBuffer& frames, const WorldGrid& grid, const Camera&
   p.draw_mirror();
 
   p.main_list.build(p.cull, p.cull_input(), p.camera_view());
-  p.target.resize(target.width, target.height);
+  p.target.resize(p.picture.drawn_width, p.picture.drawn_height);
   glBindFramebuffer(GL_FRAMEBUFFER, p.target.framebuffer());
-  glViewport(0, 0, target.width, target.height);
+  glViewport(0, 0, p.target.width(), p.target.height());
   glClearDepth(0);
   glClear(GL_DEPTH_BUFFER_BIT);  // the sky covers all colours
   glDepthFunc(GL_GREATER);
@@ -192,8 +205,9 @@ void Scene::draw(const FrameBuffer& frames, const WorldGrid& grid, const Camera&
   glClearDepth(1);
   glDisable(GL_CULL_FACE);
   glDisable(GL_DEPTH_TEST);
-  glBlitNamedFramebuffer(p.target.framebuffer(), target.framebuffer, 0, 0, target.width, target.height, 0, 0,
-                         target.width, target.height, GL_COLOR_BUFFER_BIT, GL_NEAREST);
+  glBlitNamedFramebuffer(p.target.framebuffer(), target.framebuffer, 0, 0, p.target.width(), p.target.height(), 0, 0,
+                         target.width, target.height, GL_COLOR_BUFFER_BIT,
+                         p.target.width() == target.width ? GL_NEAREST : GL_LINEAR);
   glBindFramebuffer(GL_FRAMEBUFFER, target.framebuffer);
   glBindVertexArray(0);
   glUseProgram(0);

@@ -41,6 +41,7 @@ struct SceneOverlay {  // aids of the selected world
 struct SceneStats {
   std::int64_t instances = 0, drawn = 0, triangles = 0;
   double gpu_milliseconds = 0;  // of an earlier frame
+  float scale = 1;              // of the sides of the last frame, as it was drawn
 };
 
 class FrameBuffer;  // viz/gl/frame_buffer.h: frames of worlds in a GL buffer
@@ -50,12 +51,17 @@ struct SceneQuality {
   int samples = 4;         // of a pixel (MSAA); 1: one
   int shadow_size = 4096;  // [pixels] of the shadow map's side
   bool soft_shadows = true;
-  float detail = 1;      // of curved shapes; at 0.5 they have as many triangles as at half their size
-  bool cull = true;      // tests: false draws what is out of view too
-  int fixed_level = -1;  // tests: level of detail of all shapes, 0 to 4; -1: by size
+  bool floor_gloss = true;  // floors reflect the lights themselves
+  float detail = 1;         // of curved shapes; at 0.5 they have as many triangles as at half their size
+  double budget = 0;        // [ms] of a picture, drawn smaller to keep it; needs samples 1; 0: none
+  bool cull = true;         // tests: false draws what is out of view too
+  int fixed_level = -1;     // tests: level of detail of all shapes, 0 to 4; -1: by size
 };
-// For a window: less of it where OpenGL runs on the CPU. A context must be current.
-SceneQuality interactive_quality();
+enum class Quality : std::uint8_t { automatic, high, low };
+// automatic: high, but low with a budget where OpenGL runs on the CPU; for this a context must be current.
+SceneQuality scene_quality(Quality choice);
+// What is left out of it, for the user; "" where nothing is.
+std::string describe(const SceneQuality& quality);
 
 class Scene {
  public:

@@ -7,6 +7,7 @@
 
 #include "viz/gl/frame_buffer.h"
 #include "viz/scene/draw_list.h"
+#include "viz/scene/draw_scale.h"
 #include "viz/scene/frame_stats.h"
 #include "viz/scene/lights.h"
 #include "viz/scene/materials.h"
@@ -27,6 +28,7 @@ struct Scene::Parts {
     glm::mat4 clip_from_world{1};                  // depth reversed
     glm::vec3 eye{0}, forward{0, 1, 0};
     int width = 0, height = 0;
+    int drawn_width = 0, drawn_height = 0;  // smaller where the picture takes too long
     SceneFlags flags;
     std::vector<Frame> world;  // of one world alone: its frames
     Box shown{};               // holds what moves
@@ -51,7 +53,7 @@ struct Scene::Parts {
   void set_shape_uniforms(const Program& program) const;
   // Textures, lights and shadow map of the programs that include lighting.glsl.
   void bind_lighting() const;
-  std::string lighting_defines(int textures) const;
+  std::string lighting_defines(int textures, bool gloss) const;
   const Program& shape_program();
   const Program& depth_program() { return programs.get("shape.vert", "depth.frag"); }
 
@@ -65,6 +67,7 @@ struct Scene::Parts {
   ProgramSet programs;
   DrawList main_list, shadow_list, mirror_list;
   RenderTarget target, mirror;
+  DrawScale scale;
   Texture shadow_map;
   Framebuffer shadow_framebuffer;
   VertexArray no_vertices;

@@ -77,8 +77,8 @@ void set_texture_scale(GpuShape& out, const VisualModel& model, const VisualShap
         k == 0 || shape.kind == ShapeKind::plane || shape.kind == ShapeKind::box || shape.kind == ShapeKind::ellipsoid
             ? shape.size[static_cast<std::size_t>(k)]
             : shape.size[0];
-    const bool whole = !material.texuniform && size > 0;  // an endless plane has no size: repeats over a metre
-    out.uv[k] = material.texrepeat[static_cast<std::size_t>(k)] * (whole ? 0.5f / size : 1.0f);
+    const bool whole = !material.texuniform && size > 0;  // else, and of an endless plane, repeats over two metres
+    out.uv[k] = material.texrepeat[static_cast<std::size_t>(k)] * (whole ? 0.5f / size : 0.5f);
   }
   for (int k = 0; k < 3; ++k) out.cube[k] = material.texuniform ? 1 / std::max(out.scale[k], 1e-6f) : 1;
 }

@@ -34,7 +34,10 @@ std::vector<LiveOptions::Entry> LiveOptions::entries() const {
   add(                                                                            \
       name, "gravity along an axis of the world [m/s^2]", -100, 100,              \
       [](const LiveOptions& o) { return static_cast<double>(o.gravity_[axis]); }, \
-      [](LiveOptions& o, const Exec& exec, double value) { o.set_gravity(exec, axis, value); })
+      [](LiveOptions& o, const Exec& exec, double value) {                        \
+        o.gravity_[axis] = static_cast<float>(value);                             \
+        o.write_gravity(exec);                                                    \
+      })
 // A part of the physics, where the model has it.
 #define HOTLOOP_FLAG(member, name, help)      \
   if (start_.member) {                        \
@@ -97,8 +100,13 @@ void LiveOptions::set(const Exec& exec, const std::string& name, double value) {
   throw Error(shown(name) + ": no physics option of this model" + suggestion(name, names));
 }
 
-void LiveOptions::set_gravity(const Exec& exec, int axis, double value) {
-  gravity_[static_cast<std::size_t>(axis)] = static_cast<float>(value);
+void LiveOptions::undo(const Exec& exec) {
+  batch_.fields().options() = start_;
+  gravity_.assign(batch_.model().data().gravity.begin(), batch_.model().data().gravity.end());
+  write_gravity(exec);
+}
+
+void LiveOptions::write_gravity(const Exec& exec) {
   std::vector<float> rows;
   for (std::int64_t w = 0; w < batch_.num_worlds(); ++w) rows.insert(rows.end(), gravity_.begin(), gravity_.end());
   batch_.fields().set_rows(exec, "gravity", rows.data(), Device{}, batch_.num_worlds());

@@ -17,6 +17,8 @@ class LiveOptions {
   std::vector<WorldSource::PhysicsOption> list() const;
   // Error for a name that is not listed, and for a value out of range.
   void set(const Exec& exec, const std::string& name, double value);
+  // All as in the model.
+  void undo(const Exec& exec);
 
  private:
   struct Entry {
@@ -25,7 +27,7 @@ class LiveOptions {
     void (*set)(LiveOptions&, const Exec&, double);
   };
   std::vector<Entry> entries() const;
-  void set_gravity(const Exec& exec, int axis, double value);
+  void write_gravity(const Exec& exec);
 
   ModelBatch& batch_;
   ModelOptions<float> start_;  // what the model has at all

@@ -40,6 +40,8 @@ ModelSource::ModelSource(std::shared_ptr<const LoadedModel> model, const Config&
 
 void ModelSource::reset() {
   end_push();
+  options_.undo(exec_);
+  info_.control_period = static_cast<double>(batch_.fields().options().timestep);
   batch_.reset(exec_);
   const auto bytes = [&](int numbers) { return sizeof(float) * static_cast<std::size_t>(info_.num_worlds * numbers); };
   const ModelData& m = model_->data();

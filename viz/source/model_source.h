@@ -23,7 +23,7 @@ class ModelSource final : public LiveSource {
   void write_frames(std::int64_t first, std::int64_t count, Frame* out) override;
   // One step of the model's own time step.
   void step() override;
-  // To keyframe 0 where the model has one.
+  // To keyframe 0 where the model has one, with the model's own physics.
   void reset() override;
   void restart(std::int64_t seed) override;
   void release() override;

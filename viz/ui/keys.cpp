@@ -127,6 +127,8 @@ constexpr KeyBinding kBindings[] = {
     {kShift | ImGuiKey_5, "Groups", "Sites of group 5", flip_sites<5>},
 
     {ImGuiKey_F1, "Window", "This help", [](View& v) { v.help = !v.help; }},
+    {ImGuiKey_F2, "Window", "Numbers of the selected world over the scene", [](View& v) { v.info = !v.info; }},
+    {ImGuiKey_F3, "Window", "Times of a picture over the scene", [](View& v) { v.profiler = !v.profiler; }},
     {ImGuiKey_F5, "Window", "Full screen", [](View& v) { v.full_screen = !v.full_screen; }},
     {ImGuiKey_Tab, "Window", "Panels on the left", [](View& v) { v.settings.left = !v.settings.left; }},
     {kShift | ImGuiKey_Tab, "Window", "Panels on the right", [](View& v) { v.settings.right = !v.settings.right; }},

@@ -35,6 +35,8 @@ constexpr Panel kPanels[] = {
     {"Log", "What the program has said", Place::bottom, draw_log},
 };
 
+constexpr int kFirstPictures = 4;  // until panels have found their places
+
 bool column_shown(const ViewSettings& settings, Place place) {
   if (place == Place::right) return settings.right;
   return place == Place::bottom ? settings.bottom : settings.left;
@@ -87,6 +89,8 @@ void draw_panels(View& view) {
   for (const Panel& panel : kPanels) {
     if (!column_shown(view.settings, panel.place) || view.settings.closed[panel.name]) continue;
     bool open = true;
+    const bool in_front = panel.draw == draw_training && view.source.info().kind == SourceKind::training;
+    if (in_front && ImGui::GetFrameCount() < kFirstPictures) ImGui::SetNextWindowFocus();
     if (ImGui::Begin(panel.name, &open)) panel.draw(view);
     ImGui::End();
     if (!open) view.settings.closed[panel.name] = true;

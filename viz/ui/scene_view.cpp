@@ -1,5 +1,6 @@
 #include "viz/ui/scene_view.h"
 
+#include <fmt/format.h>
 #include <imgui.h>
 
 #include <algorithm>
@@ -53,14 +54,46 @@ void corner_text(const View& view) {
   list->AddText(at, IM_COL32(255, 255, 255, 230), text.c_str());
 }
 
+void text_block(const View& view, float below, const std::string& text) {
+  const ImVec2 at(view.image_x + 8, view.image_y + below), size = ImGui::CalcTextSize(text.c_str());
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRectFilled({at.x - 4, at.y - 2}, {at.x + size.x + 4, at.y + size.y + 2}, IM_COL32(0, 0, 0, 140), 3);
+  list->AddText(at, IM_COL32(255, 255, 255, 230), text.c_str());
+}
+
+// As simulate's F2 and F3, one below the other.
+void number_blocks(View& view) {
+  float below = 6 + 1.6f * ImGui::GetTextLineHeight();
+  if (view.info) {
+    const WorldReport& world = view.recorder.report();
+    text_block(view, below,
+               fmt::format("time     {:.3f} s, step {}\nepisode  {} steps, return {:.2f}, {} ended\n"
+                           "energy   {:.4g} J\nworlds   {}, {:.4g} steps/s",
+                           view.source.time(), view.source.position(), world.episode_length, world.episode_return,
+                           world.episodes, world.energy, view.source.info().num_worlds,
+                           view.pacer.steps_per_second() * static_cast<double>(view.source.info().num_worlds)));
+    below += 4.8f * ImGui::GetTextLineHeight();
+  }
+  if (view.profiler)
+    text_block(
+        view, below,
+        fmt::format("picture  {:.1f} ms, {:.0f} a second\nworlds   {:.1f} ms\ndrawing  {:.1f} ms\n"
+                    "shapes   {} of {}, {:.3g} triangles",
+                    1e3 * view.frame_seconds, view.picture_rate, 1e3 * view.step_seconds, view.stats.gpu_milliseconds,
+                    view.stats.drawn, view.stats.instances, static_cast<double>(view.stats.triangles)));
+}
+
 }  // namespace
 
-SceneView::SceneView(View& view)
-    : scene_(view.source.visual(), interactive_quality()),
+SceneView::SceneView(View& view, const SceneQuality& quality)
+    : scene_(view.source.visual(), quality),
       frames_(view.source.visual().num_frames(), room(view), view.source.info().device) {
   view.max_shown = room(view);
   view.count = std::min(room(view), is_software_gl() ? kFirstSoftware : kFirstHardware);
   view.renderer = describe_gl();
+  view.quality = describe(quality);
+  if (frames_.path().starts_with("copy"))  // of a card whose driver cannot share memory with OpenGL
+    view.say("poses are copied through host memory: " + frames_.path());
   if (view.count > 1) align_camera(view);
 }
 
@@ -124,6 +157,7 @@ void SceneView::draw(View& view, double seconds) {
     dispatch_mouse(view, scene_, scale);
     if (view.flags.labels) body_labels(view);
     corner_text(view);
+    number_blocks(view);
   }
   ImGui::End();
 }

@@ -14,7 +14,7 @@ namespace hotloop {
 class SceneView {
  public:
   // A GL context must be current. Decides how many worlds are shown at first.
-  explicit SceneView(View& view);
+  SceneView(View& view, const SceneQuality& quality);
 
   // The ImGui window with the picture. seconds: simulated since the last one.
   void draw(View& view, double seconds);

@@ -61,16 +61,18 @@ struct View {
   ShotKind shot = ShotKind::none;
   bool quit = false, reset_layout = false, full_screen = false;
   bool help = false;
-  bool layout_failed = false;  // it was said
-  bool drawing = true;         // false: the card is left to whoever else computes
+  bool info = false, profiler = false;  // over the scene, as simulate's F2 and F3
+  bool layout_failed = false;           // it was said
+  bool drawing = true;                  // false: the card is left to whoever else computes
 
   // ---- what the loop found
   std::vector<Frame> frames;  // of the selected world, as drawn last
   Camera drawn_camera;
   float image_x = 0, image_y = 0, image_width = 1, image_height = 1;  // of the scene in the window [pixels]
   SceneStats stats;
-  std::string frame_path, renderer;
+  std::string frame_path, renderer, quality;
   double frame_seconds = 0, picture_rate = 0;  // [s], [1/s]
+  double step_seconds = 0;                     // [s] of the last picture, for the worlds
   std::deque<std::string> messages;            // newest last
   void say(const std::string& line);
 

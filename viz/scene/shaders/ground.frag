@@ -2,6 +2,7 @@
 
 in vec3 world_pos;
 in vec2 local;
+in vec4 shadow_at;
 layout(location = 0) out vec4 color;
 
 uniform vec4 rgba;
@@ -16,10 +17,10 @@ void main() {
   Material material = Material(shading, ivec4(texture_layer, -1, TEXTURES & 1, 0), vec4[2](checker0, checker1));
   vec4 base = rgba * surface_color(material, local * uv_scale + 0.5, vec3(local, 0.0));
   bool below = dot(eye - world_pos, plane_normal) < 0.0;
-  vec3 shaded = shade(base.rgb, material, world_pos, below ? -plane_normal : plane_normal);
+  vec3 shaded = shade(base.rgb, material, world_pos, below ? -plane_normal : plane_normal, shadow_at);
 #if MIRROR
   vec4 seen = texture(mirror, gl_FragCoord.xy / vec2(textureSize(mirror, 0)) * 0.5);
-  if (!below) shaded = mix(shaded, seen.rgb, seen.a * material.shading.w);
+  if (!below) shaded += seen.rgb * seen.a * material.shading.w;  // in addition, as in MuJoCo
 #endif
   if (below) base.a *= 0.3;
 #if FADE

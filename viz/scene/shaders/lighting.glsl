@@ -1,11 +1,12 @@
-// Defined by the program: LIGHTS, their number; LIGHTS_WITH_PLACE 1: some are not directional; SHADOW_REACH, samples of
-// the shadow's edge to each side, -1: no shadows; FOG 1; TEXTURES, a sum of 1: checkers, 2: flat textures, 4: cubes.
+// Defined by the program: LIGHTS, their number; LIGHTS_WITH_PLACE 1: some are not directional; SHADOW_LIGHT, whose the
+// shadow map is, -1: no light's; SHADOW_REACH, samples of the shadow's edge to each side, -1: no shadows; FOG 1;
+// TEXTURES, a sum of 1: checkers, 2: flat textures, 4: cubes; GLOSS 0: surfaces do not reflect lights.
 // Lights and materials as OpenGL's own pipeline had them, and with it MuJoCo: Blinn and Phong, colours as displayed.
 struct Light {
   vec4 pos;          // w 1: directional
   vec4 dir;          // w: cosine of the cutoff
   vec4 ambient;      // w: exponent of a spot light
-  vec4 diffuse;      // w 1: the shadow map is this light's
+  vec4 diffuse;
   vec4 specular;
   vec4 attenuation;
 };
@@ -14,7 +15,8 @@ layout(std140, binding = 0) uniform Lights {
   Light lights[8];
   mat4 shadow_from_world;
   vec4 head_ambient;  // w: of a pixel of the shadow map the width, at distance 1 of a light with a place
-  vec4 head_diffuse, head_specular;
+  vec4 head_diffuse;  // w: at distance 1 of the eye, by how much coarser triangles may be off
+  vec4 head_specular;
   vec4 forward;     // where the camera looks
   vec4 fog;         // rgb, w: 1 / distance at which it is full
 };
@@ -24,59 +26,81 @@ layout(binding = 2) uniform sampler2DShadow shadow_map;
 
 uniform vec3 eye;
 
-// How much of a light reaches a point: the mean over the samples of the shadow map about it.
-float lit_share(vec3 pos, vec3 normal, float distance) {
+// Here and below both sides of a choice are computed and one is taken: that is what a renderer on the CPU does anyway,
+// and it pays for every branch.
+
+// Where a point of a surface lies in the shadow map. A surface does not shade itself: neither by the map's pixels, nor
+// where the map has it in other triangles.
+vec4 shadow_place(vec3 pos, vec3 normal) {
+  float distance = 1.0;
+#if LIGHTS_WITH_PLACE && SHADOW_LIGHT >= 0
+  if (lights[SHADOW_LIGHT].pos.w == 0.0) distance = length(lights[SHADOW_LIGHT].pos.xyz - pos);
+#endif
+  pos += normal * (2.0 * head_ambient.w * distance + head_diffuse.w * length(eye - pos));
+  return shadow_from_world * vec4(pos, 1.0);
+}
+
+// How much of a light reaches a place: the mean over the samples of the shadow map about it.
+float lit_share(vec4 at) {
 #if SHADOW_REACH < 0
   return 1.0;
 #else
-  pos += normal * (2.0 * head_ambient.w * distance);  // a surface does not shade itself
-  vec4 at = shadow_from_world * vec4(pos, 1.0);
 #if LIGHTS_WITH_PLACE
   vec3 p = at.xyz / at.w;
+  bool inside = at.w > 0.0;
 #else
   vec3 p = at.xyz;
+  bool inside = true;
 #endif
-  if (at.w <= 0.0 || any(lessThan(p.xy, vec2(0.0))) || any(greaterThan(p.xy, vec2(1.0)))) return 1.0;
-  vec2 texel = 1.0 / vec2(textureSize(shadow_map, 0));
+  inside = inside && all(lessThanEqual(abs(p.xy - 0.5), vec2(0.5)));
+  p.z = min(p.z, 1.0);  // behind all that casts shadows
   float sum = 0.0;
+#if SHADOW_REACH == 0
+  sum = texture(shadow_map, p);
+#else
+  vec2 texel = 1.0 / vec2(textureSize(shadow_map, 0));
   for (int y = -SHADOW_REACH; y <= SHADOW_REACH; ++y)
     for (int x = -SHADOW_REACH; x <= SHADOW_REACH; ++x)
       sum += texture(shadow_map, vec3(p.xy + vec2(x, y) * texel, p.z));
+#endif
   float n = float(2 * SHADOW_REACH + 1);
-  return sum / (n * n);
+  return inside ? sum / (n * n) : 1.0;
 #endif
 }
 
-vec3 shade(vec3 base, Material material, vec3 pos, vec3 normal) {
+// shadow_at: of the point in the shadow map.
+vec3 shade(vec3 base, Material material, vec3 pos, vec3 normal, vec4 shadow_at) {
   vec3 to_eye = normalize(eye - pos);
   float shininess = max(material.shading.z * 128.0, 1.0), gloss = material.shading.y;
   vec3 sum = base * (head_ambient.rgb + material.shading.x);
   float facing = dot(normal, -forward.xyz);
-  if (facing > 0.0) {
-    sum += base * head_diffuse.rgb * facing;
-    float half_way = max(dot(normal, normalize(to_eye - forward.xyz)), 0.0);
-    sum += gloss * head_specular.rgb * pow(half_way, shininess);
-  }
+  sum += base * head_diffuse.rgb * max(facing, 0.0);
+#if GLOSS
+  float half_way = max(dot(normal, normalize(to_eye - forward.xyz)), 0.0);
+  sum += facing > 0.0 ? gloss * head_specular.rgb * pow(half_way, shininess) : vec3(0.0);
+#endif
   for (int i = 0; i < LIGHTS; ++i) {
-    Light light = lights[i];
-    vec3 to_light = -light.dir.xyz;
+    vec3 to_light = -lights[i].dir.xyz;
     float strength = 1.0, d = 1.0;
 #if LIGHTS_WITH_PLACE
-    if (light.pos.w == 0.0) {
-      to_light = light.pos.xyz - pos;
+    if (lights[i].pos.w == 0.0) {
+      to_light = lights[i].pos.xyz - pos;
       d = length(to_light);
       to_light /= max(d, 1e-6);
-      strength = 1.0 / max(dot(light.attenuation.xyz, vec3(1.0, d, d * d)), 1e-6);
-      float spot = dot(-to_light, light.dir.xyz);
-      strength *= spot < light.dir.w ? 0.0 : pow(max(spot, 0.0), light.ambient.w);
+      strength = 1.0 / max(dot(lights[i].attenuation.xyz, vec3(1.0, d, d * d)), 1e-6);
+      float spot = dot(-to_light, lights[i].dir.xyz);
+      strength *= spot < lights[i].dir.w ? 0.0 : pow(max(spot, 0.0), lights[i].ambient.w);
     }
 #endif
-    sum += base * light.ambient.rgb * strength;
+    sum += base * lights[i].ambient.rgb * strength;
     float cosine = dot(normal, to_light);
-    if (cosine <= 0.0 || strength == 0.0) continue;
-    if (light.diffuse.w > 0.0) strength *= lit_share(pos, normal, d);
-    sum += base * light.diffuse.rgb * strength * cosine;
-    sum += gloss * light.specular.rgb * strength * pow(max(dot(normal, normalize(to_light + to_eye)), 0.0), shininess);
+    strength = cosine > 0.0 ? strength : 0.0;
+    if (i == SHADOW_LIGHT) strength *= lit_share(shadow_at);
+    sum += base * lights[i].diffuse.rgb * strength * max(cosine, 0.0);
+#if GLOSS
+    half_way = max(dot(normal, normalize(to_light + to_eye)), 0.0);
+    sum += gloss * lights[i].specular.rgb * strength * pow(half_way, shininess);
+#endif
   }
   return sum;
 }

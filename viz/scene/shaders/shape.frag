@@ -13,5 +13,7 @@ layout(location = 0) out vec4 color;
 void main() {
   Material material = Material(shading, texture_of, vec4[2](checker0, checker1));
   vec4 base = rgba * surface_color(material, uv, cube_direction);
-  color = vec4(with_fog(shade(base.rgb, material, world_pos, normalize(world_normal)), world_pos), base.a);
+  vec3 normal = normalize(world_normal);
+  vec3 shaded = shade(base.rgb, material, world_pos, normal, shadow_place(world_pos, normal));
+  color = vec4(with_fog(shaded, world_pos), base.a);
 }

@@ -51,6 +51,9 @@ void numbers(const View& view) {
               static_cast<long long>(s.instances), static_cast<double>(s.triangles));
   ImGui::TextWrapped("%s; frames: %s", view.renderer.c_str(), view.frame_path.c_str());
   tip("What draws, and how poses reach it");
+  if (view.quality.empty()) return;
+  ImGui::TextWrapped("%s, now at %.0f %% of the resolution", view.quality.c_str(), 100 * static_cast<double>(s.scale));
+  tip("OpenGL runs on the CPU, or --quality low was asked for; --quality high draws all");
 }
 
 void plot_history(const char* title, const std::deque<float>& values) {

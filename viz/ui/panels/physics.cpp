@@ -31,14 +31,31 @@ void option_widget(WorldSource& source, const WorldSource::PhysicsOption& option
   if (changed) source.set_physics_option(option.name, value);
 }
 
+// Why there is nothing to change.
+const char* reason(SourceKind kind) {
+  switch (kind) {
+    case SourceKind::log:
+      return "A log is played back, not simulated: its physics are what they were.";
+    case SourceKind::training:
+      return "A training is only watched: its physics stay as they are.";
+    case SourceKind::model:
+      return "This model has no options of physics that may change while it runs.";
+    default:
+      return "The step of a task is compiled for its model, options of physics with it. "
+             "`hotloop view MODEL.xml` changes all of them while a model runs, "
+             "--env.NAME VALUE sets what the task offers.";
+  }
+}
+
 }  // namespace
 
 void draw_physics(View& view) {
   const std::vector<WorldSource::PhysicsOption> options = view.source.physics_options();
   if (options.empty()) {
-    unavailable("This source has no options of physics that may change while it runs.");
+    unavailable(reason(view.source.info().kind));
     return;
   }
+  ImGui::TextDisabled("From the next step on; a reset undoes all.");
   ImGui::PushItemWidth(-0.45f * ImGui::GetContentRegionAvail().x);
   for (const WorldSource::PhysicsOption& option : options) option_widget(view.source, option);
   ImGui::PopItemWidth();

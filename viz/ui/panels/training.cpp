@@ -24,9 +24,20 @@ std::vector<double> smoothed(const std::vector<double>& values, double weight) {
   return out;
 }
 
+// Unit of a curve's values, by its name as metrics.csv has it; "" for plain numbers.
+const char* unit_of(const std::string& name) {
+  const auto ends_with = [&](const char* what) { return name.ends_with(what); };
+  if (ends_with("SPS")) return "steps/s";
+  if (ends_with("_length")) return "steps";
+  if (ends_with("_time") || ends_with("_seconds")) return "s";
+  if (ends_with("entropy")) return "nats";
+  return "";
+}
+
 void plot(const TelemetryCurve& curve, const PanelState& panel, const ImVec2& size) {
-  if (!ImPlot::BeginPlot(curve.name.c_str(), size, ImPlotFlags_NoLegend | ImPlotFlags_NoMouseText)) return;
-  ImPlot::SetupAxes(nullptr, nullptr, ImPlotAxisFlags_AutoFit, ImPlotAxisFlags_AutoFit);
+  if (!ImPlot::BeginPlot(curve.name.c_str(), size, ImPlotFlags_NoMouseText)) return;
+  ImPlot::SetupAxes("steps", unit_of(curve.name), ImPlotAxisFlags_AutoFit, ImPlotAxisFlags_AutoFit);
+  ImPlot::SetupLegend(ImPlotLocation_NorthWest);
   if (panel.training.log_x) ImPlot::SetupAxisScale(ImAxis_X1, ImPlotScale_Log10);
   if (panel.training.log_y) ImPlot::SetupAxisScale(ImAxis_Y1, ImPlotScale_Log10);
   const int count = static_cast<int>(std::min(curve.step.size(), curve.value.size()));
@@ -35,9 +46,10 @@ void plot(const TelemetryCurve& curve, const PanelState& panel, const ImVec2& si
   faint.LineColor.w = 0.3f;
   strong.LineColor = ImPlot::GetColormapColor(0);
   strong.LineWeight = 1.5f;
-  if (panel.training.smoothing > 0) ImPlot::PlotLine("raw", curve.step.data(), curve.value.data(), count, faint);
+  const bool smooths = panel.training.smoothing > 0;
+  if (smooths) ImPlot::PlotLine("as logged", curve.step.data(), curve.value.data(), count, faint);
   const std::vector<double> smooth = smoothed(curve.value, panel.training.smoothing);
-  ImPlot::PlotLine("value", curve.step.data(), smooth.data(), count, strong);
+  ImPlot::PlotLine(smooths ? "smoothed" : "as logged##strong", curve.step.data(), smooth.data(), count, strong);
   ImPlot::EndPlot();
 }
 
