@@ -8,7 +8,7 @@
 #include "sim/core/error.h"
 #include "tests/error_text.h"
 #include "tests/temp_folder.h"
-#include "train/commands.h"
+#include "tests/viz/small_training.h"
 #include "viz/source/open_parts.h"
 
 namespace hotloop {
@@ -18,16 +18,10 @@ namespace fs = std::filesystem;
 
 // A log of 8 CartPoles over 20 iterations of 32 steps.
 fs::path make_log(const TempFolder& folder, const std::string& keys = "", const std::string& envs = "") {
-  const std::vector<Setting> settings = {{"task", "CartPole-v1", ""}, {"device", "cpu", ""},
-                                         {"num_envs", "8", ""},       {"num_steps", "32", ""},
-                                         {"hidden_sizes", "8", ""},   {"total_timesteps", "5120", ""},
-                                         {"eval_interval", "0", ""},  {"run_dir", (folder / "run").string(), ""}};
-  TrainOptions options;
-  options.quiet = true;
-  options.log.path = (folder / "a.h5").string();
-  options.log.keys = keys;
-  options.log.envs = envs;
-  EXPECT_EQ(train_command(resolve_settings(settings), options), 0);
+  LogOptions log = log_to(folder / "a.h5");
+  log.keys = keys;
+  log.envs = envs;
+  EXPECT_EQ(train_quietly(small_training(folder / "run", {{"total_timesteps", "5120", ""}}), log), 0);
   return folder / "a.h5";
 }
 

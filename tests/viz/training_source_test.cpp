@@ -11,30 +11,13 @@
 #include "sim/core/registry.h"
 #include "tests/app/small_run.h"
 #include "tests/temp_folder.h"
-#include "train/commands.h"
+#include "tests/viz/small_training.h"
 #include "viz/watch.h"
 
 namespace hotloop {
 namespace {
 
 namespace fs = std::filesystem;
-
-TrainConfig small_config(const fs::path& run, const std::vector<Setting>& more = {}, const char* device = "cpu") {
-  std::vector<Setting> settings = {{"task", "CartPole-v1", ""},   {"device", device, ""},
-                                   {"num_threads", "2", ""},      {"num_envs", "8", ""},
-                                   {"num_steps", "32", ""},       {"total_timesteps", "15360", ""},
-                                   {"hidden_sizes", "16,16", ""}, {"eval_interval", "20", ""},
-                                   {"eval_episodes", "4", ""},    {"run_dir", run.string(), ""}};
-  settings.insert(settings.end(), more.begin(), more.end());
-  return resolve_settings(settings);
-}
-
-int train(const TrainConfig& config, TrainObserver* observer) {
-  TrainOptions options;
-  options.quiet = true;
-  options.observer = observer;
-  return train_command(config, options);
-}
 
 // What a viewer does that shows everything, until the training has ended.
 struct Looking {
@@ -75,7 +58,7 @@ struct Looking {
 void expect_watched(const TrainConfig& config) {
   TrainingSource source(config, parse_device(config.device));
   Looking looking(source);
-  ASSERT_EQ(train(config, &source), 0);
+  ASSERT_EQ(train_quietly(config, {}, &source), 0);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   looking.stop();
   const Telemetry& t = *source.telemetry();
@@ -106,8 +89,8 @@ void expect_same_bits(const char* device) {
     SCOPED_TRACE(road);
     const fs::path plain = folder.path() / (std::string("plain_") + road);
     const fs::path watched = folder.path() / (std::string("watched_") + road);
-    ASSERT_EQ(train(small_config(plain, {{"road", road, ""}}, device), nullptr), 0);
-    expect_watched(small_config(watched, {{"road", road, ""}}, device));
+    ASSERT_EQ(train_quietly(small_training(plain, {{"road", road, ""}, {"device", device, ""}})), 0);
+    expect_watched(small_training(watched, {{"road", road, ""}, {"device", device, ""}}));
     expect_same_run(plain, watched);
   }
 }
@@ -149,19 +132,19 @@ TEST(TrainingSource, WorldsAndObservationsAreOfOneMoment) {
   const TempFolder folder;
   for (const char* road : {"fused", "generic"}) {
     SCOPED_TRACE(road);
-    const TrainConfig config = small_config(folder / road, {{"road", road, ""}});
+    const TrainConfig config = small_training(folder / road, {{"road", road, ""}});
     TrainingSource source(config, parse_device("cpu"));
     EveryIteration observer(source);
-    ASSERT_EQ(train(config, &observer), 0);
+    ASSERT_EQ(train_quietly(config, {}, &observer), 0);
     EXPECT_GT(observer.compared, 50);
   }
 }
 
 TEST(TrainingSource, OutlivesItsTrainingAndItsFolder) {
   const TempFolder folder;
-  const TrainConfig config = small_config(folder / "run");
+  const TrainConfig config = small_training(folder / "run");
   TrainingSource source(config, parse_device("cpu"));
-  ASSERT_EQ(train(config, &source), 0);
+  ASSERT_EQ(train_quietly(config, {}, &source), 0);
   fs::remove_all(folder / "run");
   const Frame nothing{{0, 0, 0}, 0, {0, 0, 0, 0}};
   std::vector<Frame> frames(8 * static_cast<std::size_t>(source.visual().num_frames()), nothing);
@@ -173,10 +156,10 @@ TEST(TrainingSource, OutlivesItsTrainingAndItsFolder) {
 
 TEST(TrainingSource, AFailedTrainingEndsIt) {
   const TempFolder folder;
-  const TrainConfig config = small_config(folder / "run");
-  ASSERT_EQ(train(config, nullptr), 0);
+  const TrainConfig config = small_training(folder / "run");
+  ASSERT_EQ(train_quietly(config), 0);
   TrainingSource source(config, parse_device("cpu"));
-  EXPECT_THROW(train(config, &source), Error);  // the folder is not empty: nothing began
+  EXPECT_THROW(train_quietly(config, {}, &source), Error);  // the folder is not empty: nothing began
   EXPECT_FALSE(source.telemetry()->finished);
 }
 

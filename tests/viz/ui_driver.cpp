@@ -57,6 +57,12 @@ ViewerOptions UiDriver::small_window() {
   return options;
 }
 
+ViewerOptions UiDriver::paused_window() {
+  ViewerOptions options = small_window();
+  options.paused = true;
+  return options;
+}
+
 UiDriver::UiDriver(WorldSource& source, ViewerOptions options) {
   shared_display();
   ::setenv("HOTLOOP_GL_DEBUG", "1", 1);
@@ -84,6 +90,24 @@ void UiDriver::pictures(int count) {
     ASSERT_TRUE(viewer_->picture());
     ImGuiTestEngine_PostSwap(engine_);
   }
+}
+
+void UiDriver::press(ImGuiKeyChord key, int times) {
+  use([&](ImGuiTestContext& user) {
+    for (int i = 0; i < times; ++i) {
+      user.KeyPress(key);
+      user.Yield(2);
+    }
+  });
+}
+
+void UiDriver::in(const char* panel, const std::function<void(ImGuiTestContext&)>& steps) {
+  use([&](ImGuiTestContext& user) {
+    user.SetRef((std::string("//") + panel).c_str());
+    user.WindowFocus("");
+    steps(user);
+    user.Yield(2);
+  });
 }
 
 void UiDriver::use(const std::function<void(ImGuiTestContext&)>& steps) {

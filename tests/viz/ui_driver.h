@@ -28,9 +28,6 @@ class Display {
 // The display that all tests of this process share.
 Display& shared_display();
 
-// What the monitors of windows opened from now on have: 96 is scale 1. False: there is no Xlib.
-bool set_dpi(int dpi);
-
 class UiDriver {
  public:
   explicit UiDriver(WorldSource& source, ViewerOptions options = small_window());
@@ -39,12 +36,17 @@ class UiDriver {
   // What a user does; waits until it is done. A step that the test engine could not do fails the test.
   void use(const std::function<void(ImGuiTestContext&)>& steps);
   void pictures(int count);
+  void press(ImGuiKeyChord key, int times = 1);
+  // With the panel in front and the names of its items relative to it.
+  void in(const char* panel, const std::function<void(ImGuiTestContext&)>& steps);
 
   View& view() { return viewer_->view(); }
   Viewer& viewer() { return *viewer_; }
 
   // 800 x 560, no layout of the user's, as fast as it goes.
   static ViewerOptions small_window();
+  // The same with time standing still.
+  static ViewerOptions paused_window();
 
  private:
   std::unique_ptr<Viewer> viewer_;

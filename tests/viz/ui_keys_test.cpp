@@ -55,6 +55,8 @@ TEST_F(UiKeys, Time) {
   EXPECT_EQ(source.position(), std::min<std::int64_t>(49, here + 11)) << "as near as is kept";
   press(ImGuiKey_Backspace);
   EXPECT_EQ(source.resets, 1);
+  press(ImGuiMod_Shift | ImGuiKey_Space);
+  EXPECT_TRUE(view().pacer.backward);
   press(ImGuiKey_Space);
   EXPECT_FALSE(view().pacer.paused);
 }

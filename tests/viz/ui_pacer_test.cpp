@@ -25,6 +25,19 @@ TEST(UiPacer, KeepsThePaceOfTheClock) {
   EXPECT_NEAR(source.steps, 10, 1);
 }
 
+TEST(UiPacer, RunsBackwardToTheStart) {
+  FakeSource source;
+  Pacer pacer;
+  pacer.advance(source, 0.5, 10);
+  EXPECT_NEAR(source.position(), 50, 1);
+  pacer.backward = true;
+  pacer.advance(source, 0.2, 10);
+  EXPECT_NEAR(source.position(), 30, 2);
+  pacer.advance(source, 5, 10);
+  EXPECT_EQ(source.position(), 0);
+  EXPECT_NEAR(source.steps, 50, 1);
+}
+
 TEST(UiPacer, SpeedHasBounds) {
   Pacer pacer;
   pacer.set_exponent(99);

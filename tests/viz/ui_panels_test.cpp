@@ -16,15 +16,7 @@ class UiPanels : public testing::Test {
     ui.pictures(2);
     view().drawing = false;  // the scene is what takes long
   }
-  // With the panel in front and the names of its items relative to it.
-  void in(const char* panel, const std::function<void(ImGuiTestContext&)>& steps) {
-    ui.use([&](ImGuiTestContext& user) {
-      user.SetRef((std::string("//") + panel).c_str());
-      user.WindowFocus("");
-      steps(user);
-      user.Yield(2);
-    });
-  }
+  void in(const char* panel, const std::function<void(ImGuiTestContext&)>& steps) { ui.in(panel, steps); }
   View& view() { return ui.view(); }
 
   FakeSource source;

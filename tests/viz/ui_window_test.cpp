@@ -13,6 +13,7 @@
 #include "tests/error_text.h"
 #include "tests/temp_folder.h"
 #include "tests/viz/ui_driver.h"
+#include "tests/viz/ui_x11.h"
 #include "viz/png.h"
 #include "viz/ui/layout.h"
 #include "viz/ui/window.h"
@@ -40,9 +41,9 @@ TEST(UiWindow, SurvivesAnySize) {
 TEST(UiWindow, FollowsTheMonitorsScale) {
   FakeSource source = full_source();
   shared_display();
-  ASSERT_TRUE(set_dpi(192));
+  set_dpi(192);
   UiDriver ui(source);
-  ASSERT_TRUE(set_dpi(96));
+  set_dpi(96);
   ui.pictures(2);
   EXPECT_EQ(ui.viewer().window().monitor_scale(), 2);
   EXPECT_EQ(ImGui::GetStyle().FontScaleDpi, 2);

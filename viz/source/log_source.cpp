@@ -38,6 +38,8 @@ LogSource::LogSource(const std::string& path, const std::string& device,
   info_.can_control = false;
   sums_.assign(static_cast<std::size_t>(info_.num_worlds), 0);
   starts_.assign(static_cast<std::size_t>(info_.num_worlds), config.random_episode_start ? -1 : 0);
+  const History::Part state{again_.batch().raw_state(), again_.batch().raw_state_bytes()};
+  passed_ = std::make_unique<History>(exec(), std::vector<History::Part>{state});
   seek(0);
 }
 
@@ -55,13 +57,24 @@ void LogSource::write_frames(std::int64_t first, std::int64_t count, Frame* out)
 
 void LogSource::seek(std::int64_t row) {
   row_ = std::clamp<std::int64_t>(row, 0, log_.num_rows() - 1);
-  const std::int64_t steps = log_.info().num_steps, iteration = row_ / steps, t = row_ % steps;
-  if (iteration != iteration_ || t < next_step_) {
-    again_.load_state(iteration);
-    iteration_ = iteration;
-    next_step_ = 0;
+  const std::int64_t steps = log_.info().num_steps, iteration = row_ / steps;
+  const auto is_kept = [&](std::int64_t at) {
+    return !passed_->empty() && at >= passed_->first() && at <= passed_->last();
+  };
+  if (is_kept(row_)) {
+    passed_->restore(worlds_at_ = row_);
+    return;
   }
-  for (; next_step_ < t; ++next_step_) again_.step(iteration, next_step_);
+  if (worlds_at_ < 0 || worlds_at_ > row_ || worlds_at_ / steps != iteration) {
+    again_.load_state(iteration);
+    worlds_at_ = iteration * steps;
+    passed_->clear();
+    passed_->keep(worlds_at_);
+  }
+  while (worlds_at_ < row_) {
+    again_.step(iteration, worlds_at_ % steps);
+    passed_->keep(++worlds_at_);
+  }
 }
 
 std::vector<float> LogSource::read(const std::string& key, std::int64_t row, std::int64_t rows, std::int64_t world,

@@ -2,12 +2,14 @@
 // that the log holds of the row's iteration.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "data/log/log_reader.h"
 #include "train/log_replayer.h"
+#include "viz/source/history.h"
 #include "viz/source/world_source.h"
 
 namespace hotloop {
@@ -48,7 +50,8 @@ class LogSource final : public WorldSource {
   LogReplayer again_;
   SourceInfo info_;
   VisualModel visual_;
-  std::int64_t row_ = 0, iteration_ = -1, next_step_ = 0;
+  std::int64_t row_ = 0, worlds_at_ = -1;  // the row that is shown, and that the worlds are at
+  std::unique_ptr<History> passed_;        // rows of the worlds' iteration that were passed: time may run backward
 
   struct Running {
     std::int64_t world = -1, row = -1, first = 0;

@@ -67,6 +67,8 @@ void toggle_hand(View& view) {
 
 constexpr KeyBinding kBindings[] = {
     {ImGuiKey_Space, "Time", "Pause, go on", [](View& v) { v.pacer.toggle(); }},
+    {kShift | ImGuiKey_Space, "Time", "Time runs backward, forward",
+     [](View& v) { v.pacer.backward = !v.pacer.backward; }},
     {ImGuiKey_RightArrow, "Time", "One step forward", [](View& v) { v.pacer.step(1); }, true},
     {ImGuiKey_LeftArrow, "Time", "One step back", [](View& v) { v.pacer.step(-1); }, true},
     {kShift | ImGuiKey_RightArrow, "Time", "10 steps forward", [](View& v) { v.pacer.step(10); }, true},

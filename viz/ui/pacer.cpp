@@ -20,6 +20,10 @@ void step_forward(WorldSource& source) {
     source.step();
 }
 
+void step_back(WorldSource& source) {
+  if (source.position() > source.first_position()) source.seek(source.position() - 1);
+}
+
 }  // namespace
 
 void Pacer::set_exponent(int exponent) { exponent_ = std::clamp(exponent, kSlowest, kFastest); }
@@ -60,7 +64,10 @@ void Pacer::advance(WorldSource& source, double elapsed, double budget) {
     debt_ += elapsed * speed();
     const double start = now(clock);
     while (debt_ >= period) {
-      step_forward(source);
+      if (backward)
+        step_back(source);
+      else
+        step_forward(source);
       synchronize(source.exec());  // else the budget would count only what it takes to queue the work
       debt_ -= period;
       ++steps;

@@ -13,6 +13,7 @@ class Pacer {
   static constexpr int kSlowest = -6, kFastest = 6;  // speed = 2^exponent: 1/64 to 64
 
   bool paused = false;
+  bool backward = false;  // time runs through the history, or a log, towards its beginning
 
   int exponent() const { return exponent_; }
   void set_exponent(int exponent);

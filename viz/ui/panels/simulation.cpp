@@ -30,6 +30,8 @@ void speed_slider(View& view) {
   if (ImGui::SliderInt("Speed", &exponent, Pacer::kSlowest, Pacer::kFastest, text, ImGuiSliderFlags_NoInput))
     view.pacer.set_exponent(exponent);
   tip("Simulated seconds per second (- and =)");
+  ImGui::Checkbox("Backward", &view.pacer.backward);
+  tip("Time runs towards the oldest step kept, or the start of a log (Shift Space)");
 }
 
 void history(View& view) {
