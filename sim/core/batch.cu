@@ -118,6 +118,7 @@ StepBuffers::StepBuffers(const EnvSpec& spec, std::int64_t num_envs, Device devi
   final_observation = Buffer<float>(device, size(spec.obs_dim()));
   terminated = Buffer<std::uint8_t>(device, size(1));
   truncated = Buffer<std::uint8_t>(device, size(1));
+  reward_terms = Buffer<float>(device, size(static_cast<std::int64_t>(spec.reward_terms.size())));
   if (spec.has_action_mask) action_mask = Buffer<std::uint8_t>(device, size(spec.action.num_choices()));
 }
 
@@ -130,6 +131,7 @@ StepIo StepBuffers::io() const {
   io.truncated = truncated.data();
   io.final_observation = final_observation.data();
   io.action_mask = action_mask.data();
+  io.reward_terms = reward_terms.data();
   return io;
 }
 

@@ -44,7 +44,7 @@ struct StepBuffers {
   StepIo io() const;
 
   Memory action;  // of either type: 8 bytes a component
-  Buffer<float> observation, reward, final_observation;
+  Buffer<float> observation, reward, final_observation, reward_terms;
   Buffer<std::uint8_t> terminated, truncated, action_mask;
 };
 

@@ -84,6 +84,13 @@ struct BookView {
 
 // ---- the terms of a reward, N of them ------------------------------------------------------------------------------
 
+// Hands a step's terms of world w to who wants them.
+template <int N>
+SIM_HD void write_terms(const StepIo& io, std::int64_t w, const float* terms) {
+  if (io.reward_terms == nullptr) return;
+  unrolled<N>([&](int k) { io.reward_terms[w * N + k] = terms[k]; });
+}
+
 // Adds a step's terms to the episode of world w.
 template <int N>
 SIM_HD void add_terms(const TermBook& book, std::int64_t w, const float* terms) {

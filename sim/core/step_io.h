@@ -14,6 +14,7 @@ struct StepIo {
   std::uint8_t* truncated = nullptr;    // [num_envs] the time limit ended it (both may be set)
   float* final_observation = nullptr;   // [num_envs, obs_dim] written only where an episode ended; may be null
   std::uint8_t* action_mask = nullptr;  // [num_envs, num_choices] for the next action; null if the task has none
+  float* reward_terms = nullptr;        // [num_envs, terms] of this step, as EnvSpec names them; null: not wanted
 };
 
 // Per-world bookkeeping, one array each [num_envs], on the batch's device.

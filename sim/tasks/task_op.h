@@ -64,7 +64,10 @@ struct TaskOp {
         stepped = false;
         float step_terms[T::kTerms];
         result = T::result(g, m, w, options, memory, step_terms);
-        g.once([&] { add_terms<T::kTerms>(terms, world, step_terms); });
+        g.once([&] {
+          add_terms<T::kTerms>(terms, world, step_terms);
+          write_terms<T::kTerms>(io, world, step_terms);
+        });
         finite = (w.counts()[kStatus] & kNonfinite) == 0 && is_finite(result.reward);
       }
       finite = observe(g, m, w, world) && finite;
@@ -130,6 +133,10 @@ struct TaskOp {
   SIM_HD std::int32_t book(std::int64_t world, const TaskResult<float>& result, bool finite, int status) const {
     const float reward = finite ? result.reward : 0.0f;
     io.reward[world] = reward;
+    if (!finite) {
+      const float none[T::kTerms] = {};
+      write_terms<T::kTerms>(io, world, none);
+    }
     if ((status & (kContactOverflow | kRowOverflow)) != 0) view.book.stat_overflow[world] += 1;
     const std::int32_t ended = view.record(world, reward, result.terminated ? 1 : 0, finite ? 1 : 0);
     view.write_flags(world, io, ended);

@@ -48,6 +48,7 @@ class TaskOnLanes {
     add(buffers_.observation);
     add(buffers_.reward);
     add(buffers_.final_observation);
+    add(buffers_.reward_terms);
     add(buffers_.terminated);
     add(buffers_.truncated);
     return all;
@@ -59,6 +60,7 @@ class TaskOnLanes {
     copy(buffers_.action, other.buffers_.action);
     copy(buffers_.observation, other.buffers_.observation);
     copy(buffers_.final_observation, other.buffers_.final_observation);
+    copy(buffers_.reward_terms, other.buffers_.reward_terms);
   }
 
  private:
@@ -98,11 +100,12 @@ struct Differences {
   template <class T>
   void add(TaskOnLanes<T>& one, TaskOnLanes<T>& lanes) {
     const StepIo a = one.io(), b = lanes.io();
-    const std::int64_t dim = one.batch().spec().obs_dim();
+    const std::int64_t dim = one.batch().spec().obs_dim(), terms = T::kTerms;
     for (std::int64_t w = 0; w < one.batch().num_envs(); ++w) {
       observations.push_back(distance(a.observation + w * dim, b.observation + w * dim, dim));
       observations.push_back(distance(a.final_observation + w * dim, b.final_observation + w * dim, dim));
       rewards.push_back(distance(a.reward + w, b.reward + w, 1));
+      rewards.push_back(distance(a.reward_terms + w * terms, b.reward_terms + w * terms, terms));
       EXPECT_EQ(a.terminated[w], b.terminated[w]);
       EXPECT_EQ(a.truncated[w], b.truncated[w]);
     }

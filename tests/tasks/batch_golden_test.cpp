@@ -43,6 +43,7 @@ class GoldenBatch {
     observation_ = Buffer<float>(device, rows_ * dim_);
     final_ = Buffer<float>(device, rows_ * dim_);
     reward_ = Buffer<float>(device, rows_);
+    terms_ = Buffer<float>(device, rows_ * batch_->spec().reward_terms.size());
     terminated_ = Buffer<std::uint8_t>(device, rows_);
     truncated_ = Buffer<std::uint8_t>(device, rows_);
     action_ = Buffer<float>(device, rows_ * static_cast<std::size_t>(batch_->spec().action.dim()));
@@ -61,6 +62,7 @@ class GoldenBatch {
     io.reward = reward_.data();
     io.terminated = terminated_.data();
     io.truncated = truncated_.data();
+    io.reward_terms = terms_.data();
     batch_->step(exec_, io);
   }
   Column col(const std::string& name) const { return column(file_, prefix_ + name); }
@@ -84,6 +86,7 @@ class GoldenBatch {
   std::vector<float> observations() const { return host(observation_); }
   std::vector<float> finals() const { return host(final_); }
   std::vector<float> rewards() const { return host(reward_); }
+  std::vector<float> terms() const { return host(terms_); }  // [rows][terms] of the step
   std::vector<std::uint8_t> terminated() const { return host(terminated_); }
   // [rows][terms] of the worlds' first episodes
   std::vector<float> first_terms() const {
@@ -113,7 +116,7 @@ class GoldenBatch {
   Exec exec_;
   std::unique_ptr<Batch> batch_;
   std::size_t rows_ = 0, dim_ = 0;
-  Buffer<float> observation_, final_, reward_, action_;
+  Buffer<float> observation_, final_, reward_, terms_, action_;
   Buffer<std::uint8_t> terminated_, truncated_;
 };
 
@@ -174,30 +177,37 @@ TEST(TaskBatch, GpuStepsAreGymnasiums) {
   check_all({Device::Kind::cuda, 0});
 }
 
-// Episodes of one step, so that a world's sums are Gymnasium's info of that step.
-void check_terms(Device device) {
-  for (const std::string& task : task_names()) {
-    const Safetensors file = golden(task);
-    const std::vector<std::string>& names = find_environment(task).spec.reward_terms;
-    ASSERT_FALSE(names.empty()) << task;
-    for (const std::string prefix : {"", "variant0/"}) {
-      GoldenBatch batch(task, file, prefix, prefix.empty() ? EnvOptions{} : variant_options(file, 0), device, 1);
-      batch.step();
-      const auto sums = batch.first_terms(), rewards = batch.rewards();
-      for (std::size_t r = 0; r < batch.rows(); ++r) {
-        SCOPED_TRACE(task + " " + prefix + "row " + std::to_string(r) + " on " + device.str());
-        const double scale = std::max(1.0, std::abs(batch.col("reward").values[r]));
-        const double floor = prefix.empty() ? column(file, "sensitivity/reward").values[r] : 0;
-        double sum = unnamed_reward(task);
-        for (std::size_t k = 0; k < names.size(); ++k) {
-          const float term = sums[r * names.size() + k];
-          sum += term;
-          EXPECT_NEAR(term, batch.col("info/" + names[k]).values[r], 3e-4 * scale + 4 * floor) << names[k];
-        }
-        EXPECT_NEAR(sum, rewards[r], 1e-6 * scale);
-      }
-    }
+// A step's terms are Gymnasium's info of it, also of a step that ends its episode; after episodes of one step so are a
+// world's sums.
+void check_terms(const std::string& task, const std::string& prefix, int max_episode_steps, Device device) {
+  const Safetensors file = golden(task);
+  const std::vector<std::string>& names = find_environment(task).spec.reward_terms;
+  ASSERT_FALSE(names.empty()) << task;
+  const EnvOptions options = prefix.empty() ? EnvOptions{} : variant_options(file, 0);
+  GoldenBatch batch(task, file, prefix, options, device, max_episode_steps);
+  batch.step();
+  const auto terms = batch.terms(), rewards = batch.rewards();
+  if (max_episode_steps == 1) {
+    EXPECT_EQ(terms, batch.first_terms()) << task << " " << prefix;
   }
+  for (std::size_t r = 0; r < batch.rows(); ++r) {
+    SCOPED_TRACE(task + " " + prefix + "row " + std::to_string(r) + " on " + device.str());
+    const double scale = std::max(1.0, std::abs(batch.col("reward").values[r]));
+    const double floor = prefix.empty() ? column(file, "sensitivity/reward").values[r] : 0;
+    double sum = unnamed_reward(task);
+    for (std::size_t k = 0; k < names.size(); ++k) {
+      const float term = terms[r * names.size() + k];
+      sum += term;
+      EXPECT_NEAR(term, batch.col("info/" + names[k]).values[r], 3e-4 * scale + 4 * floor) << names[k];
+    }
+    EXPECT_NEAR(sum, rewards[r], 1e-6 * scale);
+  }
+}
+
+void check_terms(Device device) {
+  for (const std::string& task : task_names())
+    for (const std::string prefix : {"", "variant0/"})
+      for (const int max_episode_steps : {1, 1000}) check_terms(task, prefix, max_episode_steps, device);
 }
 
 TEST(TaskBatch, TermsAreGymnasiums) { check_terms({}); }

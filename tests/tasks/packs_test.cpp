@@ -23,6 +23,8 @@ std::vector<float> seen_by_first(const EnvEntry& entry, std::int64_t worlds) {
     batch->step(exec, buffers.io());
     seen.insert(seen.end(), buffers.observation.data(), buffers.observation.data() + kFew * entry.spec.obs_dim());
     seen.insert(seen.end(), buffers.reward.data(), buffers.reward.data() + kFew);
+    const float* const terms = buffers.reward_terms.data();
+    seen.insert(seen.end(), terms, terms + kFew * entry.spec.reward_terms.size());
   }
   return seen;
 }
