@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <imgui.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/viz/ui_driver.h"
@@ -164,6 +165,21 @@ TEST_F(UiMouse, CtrlDragMovesAPausedBody) {
   const std::vector<float> moved = source.qpos;
   drag(body(1), {60, 0}, ImGuiMouseButton_Left, ImGuiMod_Ctrl);
   EXPECT_LT(source.qpos[3], 0.99f);
+}
+
+TEST_F(UiMouse, SaysThatBodiesCannotBePushed) {
+  source.what.can_perturb = false;
+  view().pacer.paused = false;
+  view().selected_frame = 1;
+  const auto said = [&] {
+    return std::count(view().messages.begin(), view().messages.end(), "the bodies of these worlds cannot be pushed");
+  };
+  drag(body(1), {80, 0}, ImGuiMouseButton_Right, ImGuiMod_Ctrl);
+  EXPECT_EQ(said(), 1) << "once a drag";
+  EXPECT_FALSE(view().perturb.active());
+  EXPECT_TRUE(source.pushes.empty());
+  drag(body(1), {80, 0}, ImGuiMouseButton_Right, ImGuiMod_Ctrl);
+  EXPECT_EQ(said(), 2);
 }
 
 TEST_F(UiMouse, PanelsKeepTheMouse) {

@@ -166,6 +166,25 @@ TEST_F(UiPanels, Physics) {
   });
 }
 
+// What is typed into a slider may be no number.
+TEST_F(UiPanels, NotANumber) {
+  const auto type = [](ImGuiTestContext& user, const char* slider) {
+    user.ItemInput(slider);
+    user.KeyCharsReplaceEnter("nan");
+  };
+  const double gravity = source.options[0].value;
+  const std::vector<float> qpos = source.qpos;
+  const float azimuth = view().camera.orbit().azimuth;
+  in("Physics", [&](ImGuiTestContext& user) { type(user, "gravity_z"); });
+  in("Joints", [&](ImGuiTestContext& user) { type(user, "elbow##8"); });
+  in("Controls", [&](ImGuiTestContext& user) { type(user, "elbow motor##1"); });
+  in("Camera", [&](ImGuiTestContext& user) { type(user, "Azimuth"); });
+  EXPECT_EQ(source.options[0].value, gravity);
+  EXPECT_EQ(source.qpos, qpos);
+  EXPECT_FALSE(view().hand.active);
+  EXPECT_EQ(view().camera.orbit().azimuth, azimuth);
+}
+
 TEST_F(UiPanels, RewardsStatisticsAndWatch) {
   view().pacer.step(120);
   ui.pictures(3);

@@ -36,6 +36,12 @@ void track_hit(View& view, const MouseEvent& event) {
 // selection of what is under the mouse.
 void perturb(View& view, const MouseEvent& event, Perturb::Kind kind) {
   if (!view.perturb.active()) {
+    const bool possible = view.pacer.paused ? view.source.info().can_pose : view.source.info().can_perturb;
+    if (!possible && !view.push_refused)
+      view.say(view.pacer.paused ? "the bodies of these worlds cannot be moved by hand"
+                                 : "the bodies of these worlds cannot be pushed");
+    view.push_refused = !possible;  // said once a drag
+    if (!possible) return;
     const Scene::Hit hit = event.scene.pick(event.x, event.y);
     if (view.selected_frame <= 0 && hit.frame > 0) {
       view.select_world(hit.world);
@@ -93,6 +99,7 @@ void dispatch_mouse(View& view, Scene& scene, float scale) {
   const ImGuiIO& io = ImGui::GetIO();
   const bool hovered = ImGui::IsItemHovered(), held = ImGui::IsItemActive();
   if (view.perturb.active() && (!held || !io.KeyCtrl)) view.perturb.end(view.source, view.selected);
+  if (!held) view.push_refused = false;
   if (!hovered && !held) return;
   for (const MouseBinding& binding : kBindings) {
     if (!happens(binding, hovered, held)) continue;

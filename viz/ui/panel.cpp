@@ -1,11 +1,13 @@
 #include "viz/ui/panel.h"
 
+#include <fmt/format.h>
 #include <imgui.h>
 #include <imgui_internal.h>
 #include <imgui_stdlib.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstring>
 
 #include "viz/ui/keys.h"
@@ -115,6 +117,12 @@ void unavailable(const char* why) {
 
 void tip(const char* text) {
   if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) ImGui::SetTooltip("%s", text);
+}
+
+bool is_number(View& view, const std::string& name, double value) {
+  if (std::isfinite(value)) return true;
+  view.say(fmt::format("{} {}: must be a number, nothing was changed", name, value));
+  return false;
 }
 
 bool due(View& view, const char* key, double seconds) {

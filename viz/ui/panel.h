@@ -27,6 +27,8 @@ void draw_menus(View& view);
 void unavailable(const char* why);
 // What the item before does, after a moment of hovering.
 void tip(const char* text);
+// Whether a value that was typed is a number; else the log says that nothing was changed.
+bool is_number(View& view, const std::string& name, double value);
 // Once in `seconds` of the clock for each `key`: whether to ask the source again for something large.
 bool due(View& view, const char* key, double seconds);
 // A choice of text by buttons side by side, as ImGui's RadioButton.

@@ -97,6 +97,14 @@ SceneView::SceneView(View& view, const SceneQuality& quality)
   if (view.count > 1) align_camera(view);
 }
 
+// What the log got last, for some seconds, as its panel may be hidden.
+void SceneView::latest_message(const View& view) {
+  constexpr double kSeconds = 4;
+  if (view.said != said_) said_ = view.said, said_at_ = ImGui::GetTime();
+  if (view.messages.empty() || said_ == 0 || ImGui::GetTime() - said_at_ > kSeconds) return;
+  text_block(view, view.image_height - 1.6f * ImGui::GetTextLineHeight(), view.messages.back());
+}
+
 void SceneView::take_frames(View& view) {
   const WorldGrid grid = view.grid();
   const bool frozen = view.pacer.paused && !view.source.info().can_step && frames_.count() == grid.count;
@@ -158,6 +166,7 @@ void SceneView::draw(View& view, double seconds) {
     if (view.flags.labels) body_labels(view);
     corner_text(view);
     number_blocks(view);
+    latest_message(view);
   }
   ImGui::End();
 }

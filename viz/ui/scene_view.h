@@ -25,10 +25,13 @@ class SceneView {
   void take_frames(View& view);
   void draw_scene(View& view);
   SceneOverlay overlay(View& view) const;
+  void latest_message(const View& view);
 
   Scene scene_;
   FrameBuffer frames_;
   RenderTarget target_{1};
+  std::int64_t said_ = 0;  // messages seen
+  double said_at_ = 0;     // when the last of them came [s]
 };
 
 }  // namespace hotloop

@@ -38,6 +38,7 @@ void View::select_extreme_world(bool best) {
 void View::say(const std::string& line) {
   constexpr std::size_t kLines = 2000;
   messages.push_back(line);
+  ++said;
   while (messages.size() > kLines) messages.pop_front();
 }
 

@@ -43,6 +43,7 @@ struct View {
   SceneFlags flags;
   Recorder recorder;
   Perturb perturb;
+  bool push_refused = false;  // in the drag under way
   HandControl hand;
 
   // ---- which worlds
@@ -74,6 +75,7 @@ struct View {
   double frame_seconds = 0, picture_rate = 0;  // [s], [1/s]
   double step_seconds = 0;                     // [s] of the last picture, for the worlds
   std::deque<std::string> messages;            // newest last
+  std::int64_t said = 0;                       // messages ever
   void say(const std::string& line);
 
   PanelState panel;

@@ -1,6 +1,8 @@
 // The camera: free, following a body, or one of the model's.
 #include <imgui.h>
 
+#include <algorithm>
+
 #include "viz/ui/mouse.h"
 #include "viz/ui/panel.h"
 
@@ -37,6 +39,7 @@ void draw_camera(View& view) {
   choose(view);
   ImGui::BeginDisabled(control.mode() == CameraControl::Mode::fixed);
   Camera& orbit = control.orbit();
+  const Camera before = orbit;
   ImGui::SliderFloat("Azimuth", &orbit.azimuth, -180, 180, "%.1f deg");
   tip("Looking direction about the vertical (left drag)");
   ImGui::SliderFloat("Elevation", &orbit.elevation, -89, 89, "%.1f deg", ImGuiSliderFlags_AlwaysClamp);
@@ -52,6 +55,10 @@ void draw_camera(View& view) {
   ImGui::EndDisabled();
   ImGui::SliderFloat("Field", &orbit.fovy, 5, 120, "%.0f deg", ImGuiSliderFlags_AlwaysClamp);
   tip("Vertical field of view");
+  const auto numbers = {orbit.azimuth,  orbit.elevation, orbit.distance, orbit.lookat.x,
+                        orbit.lookat.y, orbit.lookat.z,  orbit.fovy};
+  if (!std::all_of(numbers.begin(), numbers.end(), [&](float v) { return is_number(view, "camera", v); }))
+    orbit = before;
   ImGui::EndDisabled();
   ImGui::PopItemWidth();
   if (ImGui::Button("Align")) align_camera(view);

@@ -15,7 +15,9 @@ void control_widget(View& view, std::size_t i, float value) {
   if (control.choices > 0) {
     int index = static_cast<int>(value);
     if (ImGui::SliderInt(label.c_str(), &index, 0, control.choices - 1)) view.set_action(i, static_cast<float>(index));
-  } else if (ImGui::SliderFloat(label.c_str(), &value, control.low, control.high, "%.3f")) {
+  } else if (ImGui::SliderFloat(label.c_str(), &value, control.low, control.high, "%.3f",
+                                ImGuiSliderFlags_AlwaysClamp) &&
+             is_number(view, label.substr(0, label.find("##")), value)) {
     view.set_action(i, value);
   }
   tip("Moving it takes the selected world over");

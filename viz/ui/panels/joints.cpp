@@ -17,7 +17,8 @@ void joint_slider(View& view, const VisualJoint& joint, const std::vector<float>
   const std::string label = joint.name.empty() ? "joint " + std::to_string(joint.qpos) : joint.name;
   ImGui::BeginDisabled(locked);
   if (ImGui::SliderFloat((label + "##" + std::to_string(joint.qpos)).c_str(), &value, low, high,
-                         hinge ? "%.3f rad" : "%.3f m"))
+                         hinge ? "%.3f rad" : "%.3f m", ImGuiSliderFlags_AlwaysClamp) &&
+      is_number(view, label, value))
     view.set_qpos(static_cast<std::size_t>(joint.qpos), value);
   ImGui::EndDisabled();
   tip(hinge ? "Angle of the hinge" : "Position of the slide");

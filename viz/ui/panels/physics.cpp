@@ -6,7 +6,7 @@
 namespace hotloop {
 namespace {
 
-void option_widget(WorldSource& source, const WorldSource::PhysicsOption& option) {
+void option_widget(View& view, const WorldSource::PhysicsOption& option) {
   double value = option.value;
   bool changed = false;
   if (option.is_flag) {
@@ -28,7 +28,7 @@ void option_widget(WorldSource& source, const WorldSource::PhysicsOption& option
                                   ImGuiSliderFlags_AlwaysClamp);
   }
   tip(option.help.c_str());
-  if (changed) source.set_physics_option(option.name, value);
+  if (changed && is_number(view, option.name, value)) view.source.set_physics_option(option.name, value);
 }
 
 // Why there is nothing to change.
@@ -57,7 +57,7 @@ void draw_physics(View& view) {
   }
   ImGui::TextDisabled("From the next step on; a reset undoes all.");
   ImGui::PushItemWidth(-0.45f * ImGui::GetContentRegionAvail().x);
-  for (const WorldSource::PhysicsOption& option : options) option_widget(view.source, option);
+  for (const WorldSource::PhysicsOption& option : options) option_widget(view, option);
   ImGui::PopItemWidth();
 }
 

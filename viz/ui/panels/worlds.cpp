@@ -46,8 +46,11 @@ void draw_worlds(View& view) {
   tip("The first world of the grid");
   world_field("Count", view.count, 1, std::min(info.num_worlds - view.first, view.max_shown));
   tip("How many worlds the grid shows");
-  ImGui::SliderFloat("Spacing", &view.spacing, 0, 4 * view.source.visual().extent + 4,
-                     view.spacing > 0 ? "%.1f m" : "automatic");
+  float spacing = view.spacing;
+  if (ImGui::SliderFloat("Spacing", &spacing, 0, 4 * view.source.visual().extent + 4,
+                         spacing > 0 ? "%.1f m" : "automatic", ImGuiSliderFlags_AlwaysClamp) &&
+      is_number(view, "Spacing", spacing))
+    view.spacing = spacing;
   tip("Distance between worlds in the grid");
   ImGui::EndDisabled();
   ImGui::PopItemWidth();
