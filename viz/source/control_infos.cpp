@@ -23,4 +23,11 @@ std::vector<ControlInfo> control_infos(const EnvEntry& env, const EnvOptions& op
   return controls;
 }
 
+double control_period(const EnvEntry& env, const EnvOptions& options) {
+  constexpr double kWithoutUnits = 0.02;
+  const double period =
+      env.robot != nullptr ? env.robot(options).control_period : spec_with_options(env, options).control_period;
+  return period > 0 ? period : kWithoutUnits;
+}
+
 }  // namespace hotloop

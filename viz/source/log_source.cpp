@@ -30,7 +30,7 @@ LogSource::LogSource(const std::string& path, const std::string& device,
   info_.path = path;
   info_.device = again_.exec().device;
   info_.num_worlds = std::min(log_.num_worlds(), kMaxWorlds);
-  info_.control_period = spec.control_period;
+  info_.control_period = control_period(again_.env(), config.env);
   info_.controls = control_infos(again_.env(), config.env);
   info_.observation_dim = spec.obs_dim();
   info_.reward_terms = spec.reward_terms;

@@ -36,8 +36,7 @@ TaskSource::TaskSource(const EnvEntry& env, const BatchConfig& config, Actions a
   info_.kind = SourceKind::task;
   info_.name = spec.name;
   info_.num_worlds = config.num_envs;
-  info_.control_period = env.robot != nullptr ? env.robot(config.options).control_period : spec.control_period;
-  if (info_.control_period <= 0) info_.control_period = 0.02;  // tasks without units: as fast as is good to look at
+  info_.control_period = control_period(env, config.options);
   info_.controls = control_infos(env, config.options);
   info_.observation_dim = spec.obs_dim();
   info_.reward_terms = spec.reward_terms;

@@ -38,6 +38,7 @@ void thin_out(TelemetryCurve& curve) {
 
 TrainingSource::TrainingSource(const TrainConfig& config, Device device)
     : num_envs_(config.num_envs),
+      num_steps_(config.num_steps),
       stream_(device),
       exec_{device, stream_.get(), nullptr},
       staged_done_(device),
@@ -49,7 +50,7 @@ TrainingSource::TrainingSource(const TrainConfig& config, Device device)
   info_.name = config.task;
   info_.device = device;
   info_.num_worlds = std::min(config.num_envs, kMaxWorlds);
-  info_.control_period = spec.control_period;
+  info_.control_period = control_period(env, config.env);
   info_.controls = control_infos(env, config.env);
   info_.observation_dim = spec.obs_dim();
   info_.reward_terms = spec.reward_terms;
@@ -70,23 +71,33 @@ TrainingSource::~TrainingSource() {
 
 void TrainingSource::started(const Run& run) {
   trainer_ = &run.trainer;
-  const std::lock_guard lock(mutex_);
-  telemetry_.total_iterations = run.total_iterations;
-  telemetry_.run_dir = run.folder;
-  for (const LeafSpec& leaf : rollout_leaves(run.trainer.policy(), run.config.num_steps, run.config.num_envs))
-    tensors_.push_back({leaf.name, leaf.shape});
+  {
+    const std::lock_guard lock(mutex_);
+    telemetry_.total_iterations = run.total_iterations;
+    telemetry_.run_dir = run.folder;
+    for (const LeafSpec& leaf : rollout_leaves(run.trainer.policy(), run.config.num_steps, run.config.num_envs))
+      tensors_.push_back({leaf.name, leaf.shape});
+  }
+  serve([this] { stage_frames(); });  // the worlds as they are before anything is trained
 }
 
 // What the viewer lacks room for must not end the training: it then shows no more than it has.
-void TrainingSource::queued() {
+template <class F>
+void TrainingSource::serve(const F& copies) {
   if (!serving_) return;
   try {
-    leaves_.serve(*trainer_);
-    stage_frames();
+    copies();
   } catch (const Error& e) {
     serving_ = false;
     message(std::string("nothing newer is shown: ") + e.what());
   }
+}
+
+void TrainingSource::queued() {
+  serve([this] {
+    leaves_.serve(*trainer_);
+    stage_frames();
+  });
 }
 
 void TrainingSource::stage_frames() {
@@ -140,6 +151,7 @@ void TrainingSource::ended() noexcept {
 
 void TrainingSource::write_frames(std::int64_t first, std::int64_t count, Frame* out) {
   const std::lock_guard lock(mutex_);
+  if (frames_under_way_ && !have_frames_) staged_done_.synchronize();
   if (frames_under_way_ && staged_done_.reached()) {
     std::swap(staged_, shown_);
     frames_under_way_ = false;
@@ -155,7 +167,7 @@ void TrainingSource::write_frames(std::int64_t first, std::int64_t count, Frame*
 
 std::int64_t TrainingSource::position() const {
   const std::lock_guard lock(mutex_);
-  return telemetry_.iteration;
+  return telemetry_.iteration * num_steps_;
 }
 
 std::vector<float> TrainingSource::shown_worlds(const std::string& leaf) {

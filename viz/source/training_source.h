@@ -46,13 +46,15 @@ class TrainingSource final : public TrainObserver, public WorldSource {
   const Telemetry* telemetry() override;
 
  private:
+  template <class F>
+  void serve(const F& copies);
   void stage_frames();
   // The last step's row of a leaf [num_steps, num_envs, ...], of the worlds that are shown.
   std::vector<float> shown_worlds(const std::string& leaf);
 
   SourceInfo info_;
   VisualModel visual_;
-  std::int64_t num_envs_;
+  std::int64_t num_envs_, num_steps_;
   StreamHandle stream_;
   Exec exec_;
   LeafCopies leaves_;

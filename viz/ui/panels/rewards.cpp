@@ -56,7 +56,10 @@ void draw_rewards(View& view) {
   choice("Now", view.panel.rewards.over_time, false);
   tip("Terms of the latest step");
   ImGui::SameLine();
-  ImGui::TextDisabled("reward %.4g, return %.5g", report.reward, report.episode_return);
+  if (info.kind == SourceKind::training)  // a rollout does not know its episodes' returns
+    ImGui::TextDisabled("reward %.4g", report.reward);
+  else
+    ImGui::TextDisabled("reward %.4g, return %.5g", report.reward, report.episode_return);
   if (report.reward_terms.empty()) {
     ImGui::SameLine();
     ImGui::TextDisabled("   this task has one term only");
