@@ -18,9 +18,9 @@ struct ViewerOptions {
   bool keep_layout = true;  // false: neither reads nor writes the layout's file
   std::string layout_file;  // instead of the user's own
   Quality quality = Quality::automatic;
-  std::string camera;                         // name of a camera of the model to begin with
-  double most_pictures = 120;                 // a second, where the screen does not set the pace; 0: no limit
-  std::string picture_folder = ".";           // for screenshots
+  std::string camera;                     // name of a camera of the model to begin with
+  double most_pictures = 120;             // a second, where the screen does not set the pace; 0: no limit
+  std::string picture_folder = ".";       // for screenshots
   std::function<void()> in_picture = {};  // tests: what may go wrong while one looks
 };
 
