@@ -15,6 +15,9 @@
 
 namespace hotloop {
 
+// The leaf that holds the terms of each step's reward, [steps, worlds, terms] in the order of EnvSpec::reward_terms.
+inline constexpr const char* kRewardTermsKey = "next/reward_terms";
+
 enum class DType : std::uint8_t { boolean, u8, i8, i16, i32, i64, f16, bf16, f32, f64 };
 
 std::size_t dtype_size(DType dtype);

@@ -11,6 +11,7 @@
 #include "data/staged_path.h"
 #include "sim/core/error.h"
 #include "sim/core/registry.h"
+#include "sim/core/value.h"
 #include "sim/core/version.h"
 #include "train/commands.h"
 #include "train/progress.h"
@@ -48,6 +49,19 @@ void check_spaces(const std::string& path, const LogReader& log, const DatasetIn
                             info.env.obs_dim()));
 }
 
+// Logs may be without them: those of some keys only, and of versions before they were logged.
+void take_terms(const std::string& path, const LogReader& log, EnvSpec& env) {
+  if (!log.contains(kRewardTermsKey)) {
+    env.reward_terms.clear();
+    return;
+  }
+  const std::vector<std::string>& logged = log.key(kRewardTermsKey).names;
+  if (logged != env.reward_terms)
+    throw Error(fmt::format("{}: '{}' holds '{}', but {} has '{}'", path, kRewardTermsKey,
+                            one_line(fmt::format("{}", fmt::join(logged, ","))), env.name,
+                            fmt::join(env.reward_terms, ",")));
+}
+
 // Where the dataset is made. One that a killed process has left is emptied.
 class ConvertFolder {
  public:
@@ -78,7 +92,7 @@ std::int64_t write_dataset(const ConvertOptions& options, const LogReader& log, 
   const auto start = ProgressLine::Clock::now();
   const auto total = static_cast<std::int64_t>(episodes.whole.size());
   std::int64_t steps = 0, read = 0;
-  read_episodes(log, info.env.action, episodes, [&](Episode& episode) {
+  read_episodes(log, info.env, episodes, [&](Episode& episode) {
     check_stop();
     steps += episode.length;
     writer.append(episode);
@@ -105,9 +119,10 @@ int convert_command(const ConvertOptions& options) {
   const Hdf5Quiet quiet;
   const LogReader log(options.log);
   const TrainConfig config = resolve_settings(parse_settings(log.info().config, options.log + " (config)"));
-  const DatasetInfo info = describe(options, log.info(), config);
+  DatasetInfo info = describe(options, log.info(), config);
   check_dataset_id(info.dataset_id);
   check_keys(options.log, log);
+  take_terms(options.log, log, info.env);
   check_spaces(options.log, log, info);
   const fs::path target = dataset_target(dataset_format(options.format), options.output, info.dataset_id);
   ProgressLine line;

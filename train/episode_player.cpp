@@ -10,7 +10,8 @@ constexpr std::int64_t kRoundBytes = 64 << 20;
 constexpr std::int64_t kBlockSteps = 16;  // between copies from the device
 
 std::size_t step_bytes(const EnvSpec& spec) {
-  return static_cast<std::size_t>(spec.obs_dim()) * sizeof(float) + action_bytes(spec.action) + sizeof(float) + 2;
+  const auto numbers = static_cast<std::size_t>(spec.obs_dim()) + spec.reward_terms.size() + 1;
+  return numbers * sizeof(float) + action_bytes(spec.action) + 2;
 }
 
 // An array on the device with room for it here.
@@ -46,10 +47,12 @@ struct EpisodePlayer::Block {
   Block(const EnvSpec& spec, std::int64_t num_worlds, Device device)
       : worlds(num_worlds),
         width(spec.obs_dim()),
+        terms(static_cast<std::int64_t>(spec.reward_terms.size())),
         action_size(action_bytes(spec.action)),
         observation(device, (kBlockSteps + 1) * worlds * width),
         final_observation(device, kBlockSteps * worlds * width),
         reward(device, kBlockSteps * worlds),
+        reward_terms(device, kBlockSteps * worlds * terms),
         terminated(device, kBlockSteps * worlds),
         truncated(device, kBlockSteps * worlds),
         mask(device, spec.has_action_mask ? worlds * spec.action.num_choices() : 0),
@@ -64,7 +67,8 @@ struct EpisodePlayer::Block {
             terminated.there.data() + t * worlds,
             truncated.there.data() + t * worlds,
             final_observation.there.data() + t * worlds * width,
-            mask.there.data()};
+            mask.there.data(),
+            terms > 0 ? reward_terms.there.data() + t * worlds * terms : nullptr};
   }
   std::byte* action_at(std::int64_t t) const {
     return action.there.data() + static_cast<std::size_t>(t * worlds) * action_size;
@@ -73,6 +77,7 @@ struct EpisodePlayer::Block {
     observation.fetch(exec);
     final_observation.fetch(exec);
     reward.fetch(exec);
+    reward_terms.fetch(exec);
     terminated.fetch(exec);
     truncated.fetch(exec);
     action.fetch(exec);
@@ -81,9 +86,9 @@ struct EpisodePlayer::Block {
     synchronize(exec);
   }
 
-  std::int64_t worlds, width;
+  std::int64_t worlds, width, terms;
   std::size_t action_size;
-  Mirrored<float> observation, final_observation, reward;
+  Mirrored<float> observation, final_observation, reward, reward_terms;
   Mirrored<std::uint8_t> terminated, truncated, mask;
   Mirrored<std::byte> action;
   std::vector<std::int32_t> first_length;
@@ -101,7 +106,7 @@ struct EpisodePlayer::Books {
 EpisodePlayer::EpisodePlayer(const PlayerConfig& config, const Exec& exec) : config_(config), exec_(exec) {}
 
 void EpisodePlayer::take_block(const Block& b, std::int64_t steps, Books& books) const {
-  const auto width = static_cast<std::size_t>(b.width);
+  const auto width = static_cast<std::size_t>(b.width), terms = static_cast<std::size_t>(b.terms);
   for (std::size_t w = 0; w < books.episodes.size(); ++w) {
     if (books.ended[w]) continue;
     Episode& episode = books.episodes[w];
@@ -112,6 +117,7 @@ void EpisodePlayer::take_block(const Block& b, std::int64_t steps, Books& books)
       episode.rewards.push_back(b.reward.here[at]);
       episode.terminated.push_back(b.terminated.here[at]);
       episode.truncated.push_back(b.truncated.here[at]);
+      append(episode.reward_terms, b.reward_terms.here.data() + at * terms, terms);
       ++episode.length;
       books.returns[w] += b.reward.here[at];
       books.ended[w] = b.terminated.here[at] || b.truncated.here[at];

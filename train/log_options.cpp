@@ -11,7 +11,7 @@ namespace hotloop {
 namespace {
 
 constexpr const char* kDefaultKeys =
-    "observation,action,next/reward,next/terminated,next/truncated,sample_log_prob,state_value,state";
+    "observation,action,next/reward,next/reward_terms,next/terminated,next/truncated,sample_log_prob,state_value,state";
 
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> words;
@@ -31,7 +31,7 @@ void select_keys(const std::string& text, const Arena& arena, LogSelection& sele
   std::set<std::string> chosen;
   for (const std::string& word : split(text)) {
     const bool is_known = std::find(known.begin(), known.end(), word) != known.end();
-    if (!is_known && text == kDefaultKeys) continue;  // a play has no values to log
+    if (!is_known && text == kDefaultKeys) continue;  // a play has no values to log, many tasks name no terms
     if (!is_known)
       throw Error("--log-keys: no key " + shown(word) + suggestion(word, known) + "; the keys are all, state" + [&] {
         std::string names;

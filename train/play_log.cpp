@@ -5,16 +5,19 @@
 namespace hotloop {
 namespace {
 
-std::vector<LeafSpec> leaves(const PolicySpec& policy, std::int64_t t, std::int64_t n) {
+std::vector<LeafSpec> leaves(const PolicySpec& policy, const Batch& batch, std::int64_t t) {
+  const std::int64_t n = batch.num_envs(), terms = static_cast<std::int64_t>(batch.spec().reward_terms.size());
   const ActionSpace& space = policy.action;
   std::vector<std::int64_t> action = {t, n};
   if (space.kind != ActionSpace::Kind::discrete) action.push_back(space.dim());
-  return {{"observation", DType::f32, {t + 1, n, policy.obs_dim}},
-          {"action", space.is_box() ? DType::f32 : DType::i64, action},
-          {"next/reward", DType::f32, {t, n, 1}},
-          {"next/terminated", DType::boolean, {t, n, 1}},
-          {"next/truncated", DType::boolean, {t, n, 1}},
-          {"final_observation", DType::f32, {t, n, policy.obs_dim}}};
+  std::vector<LeafSpec> list = {{"observation", DType::f32, {t + 1, n, policy.obs_dim}},
+                                {"action", space.is_box() ? DType::f32 : DType::i64, action},
+                                {"next/reward", DType::f32, {t, n, 1}},
+                                {"next/terminated", DType::boolean, {t, n, 1}},
+                                {"next/truncated", DType::boolean, {t, n, 1}},
+                                {"final_observation", DType::f32, {t, n, policy.obs_dim}}};
+  if (terms > 0) list.push_back({kRewardTermsKey, DType::f32, {t, n, terms}});
+  return list;
 }
 
 }  // namespace
@@ -30,7 +33,7 @@ void PlayLog::start(const Exec& exec, const Batch& batch, std::uint64_t seed) {
   config_.num_steps = kSteps;
   config_.seed = static_cast<std::int64_t>(seed);
   config_.random_episode_start = false;
-  arena_ = std::make_unique<Arena>(exec.device, leaves(policy_, kSteps, batch.num_envs()));
+  arena_ = std::make_unique<Arena>(exec.device, leaves(policy_, batch, kSteps));
   RolloutLog::Source source;
   source.exec = exec;
   source.arena = arena_.get();
@@ -59,6 +62,7 @@ void PlayLog::after_step(const StepIo& io) {
   const std::int64_t row = steps_ % kSteps;
   copy("action", row, io.action);
   copy("next/reward", row, io.reward);
+  if (arena_->contains(kRewardTermsKey)) copy(kRewardTermsKey, row, io.reward_terms);
   copy("next/terminated", row, io.terminated);
   copy("next/truncated", row, io.truncated);
   copy("final_observation", row, io.final_observation);

@@ -8,7 +8,8 @@
 #include "train/ppo_limits.h"
 
 namespace hotloop {
-std::vector<LeafSpec> rollout_leaves(const PolicySpec& policy, std::int64_t num_steps, std::int64_t num_envs) {
+std::vector<LeafSpec> rollout_leaves(const PolicySpec& policy, const EnvSpec& env, std::int64_t num_steps,
+                                     std::int64_t num_envs) {
   const std::int64_t t = num_steps, n = num_envs;
   const bool box = policy.action.is_box();
   const bool scalar_action = policy.action.kind == ActionSpace::Kind::discrete;
@@ -28,6 +29,8 @@ std::vector<LeafSpec> rollout_leaves(const PolicySpec& policy, std::int64_t num_
   };
   if (box) leaves.push_back({"policy_sample", DType::f32, {t, n, policy.action.dim()}});
   if (policy.has_action_mask) leaves.push_back({"action_mask", DType::boolean, {t + 1, n, policy.head_dim()}});
+  const auto terms = static_cast<std::int64_t>(env.reward_terms.size());
+  if (terms > 0) leaves.push_back({kRewardTermsKey, DType::f32, {t, n, terms}});
   return leaves;
 }
 
@@ -38,12 +41,12 @@ PpoTrainer::PpoTrainer(const TrainConfig& config, const EnvEntry& env, Device de
   const double usable = device.is_cuda() ? static_cast<double>(cuda_device_info(device.index).total_bytes)
                                          : static_cast<double>(available_memory());
   try {
-    if (!device.is_cuda()) check_memory(config_, policy_);
+    if (!device.is_cuda()) check_memory(config_, policy_, env_.spec);
     allocate();
   } catch (const OutOfMemory& e) {
-    refuse_size(config_, policy_, device, e.what(), usable);
+    refuse_size(config_, policy_, env_.spec, device, e.what(), usable);
   } catch (const std::bad_alloc&) {
-    refuse_size(config_, policy_, device, device.str() + ": out of memory", usable);
+    refuse_size(config_, policy_, env_.spec, device, device.str() + ": out of memory", usable);
   }
   begin_run();
 }
@@ -56,7 +59,7 @@ void PpoTrainer::allocate() {
   const Device device = exec_.device;
   const std::int64_t n = config_.num_envs, t = config_.num_steps;
   const auto size = [](std::int64_t count) { return static_cast<std::size_t>(count); };
-  arena_ = std::make_unique<Arena>(device, rollout_leaves(policy_, t, n));
+  arena_ = std::make_unique<Arena>(device, rollout_leaves(policy_, env_.spec, t, n));
   batch_ = make_worlds(config_.seed);
   permutation_ = std::make_unique<Permutation>(device, n * t, static_cast<std::uint64_t>(config_.seed));
   if (config_.normalize_reward) reward_normalizer_ = std::make_unique<RewardNormalizer>(device, n, t, config_.gamma);
@@ -174,6 +177,8 @@ void PpoTrainer::rollout_step(std::int64_t t) {
   io.truncated = a.data<std::uint8_t>("next/truncated") + row;
   io.final_observation = a.data<float>("final_observation") + row * policy_.obs_dim;
   io.action_mask = action_mask(t + 1);
+  if (const auto terms = static_cast<std::int64_t>(env_.spec.reward_terms.size()); terms > 0)
+    io.reward_terms = a.data<float>(kRewardTermsKey) + row * terms;
   batch_->step(exec_, io);
 }
 

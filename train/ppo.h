@@ -11,7 +11,8 @@
 namespace hotloop {
 
 // The leaves of a rollout, with TorchRL's names (see data/tensordict/arena_view.h for the TensorDict over them).
-std::vector<LeafSpec> rollout_leaves(const PolicySpec& policy, std::int64_t num_steps, std::int64_t num_envs);
+std::vector<LeafSpec> rollout_leaves(const PolicySpec& policy, const EnvSpec& env, std::int64_t num_steps,
+                                     std::int64_t num_envs);
 
 class PpoTrainer : public Trainer {
  public:

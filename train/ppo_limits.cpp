@@ -18,28 +18,28 @@ double parameter_bytes(const PolicySpec& policy, std::int64_t shards) {
   return 4.0 * static_cast<double>(policy.num_parameters) * static_cast<double>(3 + shards);
 }
 
-double rollout_bytes(const PolicySpec& policy, std::int64_t num_steps, std::int64_t num_envs) {
-  return static_cast<double>(Arena::required(rollout_leaves(policy, num_steps, num_envs)));
+double rollout_bytes(const PolicySpec& policy, const EnvSpec& env, std::int64_t num_steps, std::int64_t num_envs) {
+  return static_cast<double>(Arena::required(rollout_leaves(policy, env, num_steps, num_envs)));
 }
 
 }  // namespace
 
 std::int64_t num_shards(const TrainConfig& config, Device device) { return device.is_cuda() ? 1 : config.num_shards; }
 
-void check_memory(const TrainConfig& config, const PolicySpec& policy) {
+void check_memory(const TrainConfig& config, const PolicySpec& policy, const EnvSpec& env) {
   const double needed =
-      rollout_bytes(policy, config.num_steps, config.num_envs) + parameter_bytes(policy, config.num_shards);
+      rollout_bytes(policy, env, config.num_steps, config.num_envs) + parameter_bytes(policy, config.num_shards);
   const auto available = static_cast<double>(available_memory());
   if (needed > available)
     throw OutOfMemory(
         fmt::format("cpu: out of memory: {:.0f} MB needed, {:.0f} MB free", 1e-6 * needed, 1e-6 * available));
 }
 
-void refuse_size(const TrainConfig& config, const PolicySpec& policy, Device device, const std::string& reason,
-                 double usable_bytes) {
+void refuse_size(const TrainConfig& config, const PolicySpec& policy, const EnvSpec& env, Device device,
+                 const std::string& reason, double usable_bytes) {
   // rollout, its minibatches and the activations of the networks take about three times the rollout alone; a tenth is
   // left for everything else
-  const double per_env = 3 * rollout_bytes(policy, config.num_steps, 1);
+  const double per_env = 3 * rollout_bytes(policy, env, config.num_steps, 1);
   const double left = 0.9 * usable_bytes - parameter_bytes(policy, num_shards(config, device));
   if (left < per_env)
     throw Error(fmt::format("hidden_sizes {}: {}; the network has {} parameters", toml_text(config.hidden_sizes),

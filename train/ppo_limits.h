@@ -14,11 +14,11 @@ namespace hotloop {
 std::int64_t num_shards(const TrainConfig& config, Device device);
 
 // On the CPU, before seconds go into filling what is there: OutOfMemory where the least that a run takes is not free.
-void check_memory(const TrainConfig& config, const PolicySpec& policy);
+void check_memory(const TrainConfig& config, const PolicySpec& policy, const EnvSpec& env);
 
 // Error for a run that did not fit into `usable_bytes` of its device, for `reason`: how many environments would, or
 // that the network alone does not.
-[[noreturn]] void refuse_size(const TrainConfig& config, const PolicySpec& policy, Device device,
+[[noreturn]] void refuse_size(const TrainConfig& config, const PolicySpec& policy, const EnvSpec& env, Device device,
                               const std::string& reason, double usable_bytes);
 
 // A checkpoint whose checksum fits can still be another program's or a damaged run's: Error naming `file` and value.

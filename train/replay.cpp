@@ -84,6 +84,10 @@ void Replay::compare_step(std::int64_t iteration, std::int64_t t) {
   if (log_.contains("next/reward"))
     compare("next/reward", row, again_.logged<float>("next/reward", row),
             again_.columns(again_.buffers().reward.data(), 1));
+  if (log_.contains(kRewardTermsKey))
+    compare(kRewardTermsKey, row, again_.logged<float>(kRewardTermsKey, row),
+            again_.columns(again_.buffers().reward_terms.data(),
+                           static_cast<std::int64_t>(again_.batch().spec().reward_terms.size())));
   if (log_.contains("next/terminated"))
     compare("next/terminated", row, again_.logged<std::uint8_t>("next/terminated", row),
             again_.columns(again_.buffers().terminated.data(), 1));

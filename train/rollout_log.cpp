@@ -105,6 +105,7 @@ LogSpec RolloutLog::make_spec(const Source& source) const {
   for (const std::string& name : selection_.keys) {
     const Leaf& leaf = source.arena->leaf(name);
     spec.keys.push_back(describe_log_key(name, leaf.dtype, {leaf.shape.begin() + 2, leaf.shape.end()}));
+    if (name == kRewardTermsKey) spec.keys.back().names = source.batch->spec().reward_terms;
   }
   return spec;
 }

@@ -17,8 +17,8 @@ bool hdf5_knows_threads() {
 // As memory that is used, or that is kept.
 template <class Size>
 std::size_t bytes_of(const Episode& e, const Size& size) {
-  return sizeof e + (size(e.observations) + size(e.rewards)) * sizeof(float) + size(e.actions) + size(e.terminated) +
-         size(e.truncated);
+  return sizeof e + (size(e.observations) + size(e.rewards) + size(e.reward_terms)) * sizeof(float) + size(e.actions) +
+         size(e.terminated) + size(e.truncated);
 }
 
 }  // namespace

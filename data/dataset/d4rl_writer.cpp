@@ -23,6 +23,10 @@ class D4rlWriter : public DatasetWriter {
         terminals_(file_.get(), "terminals", hdf5_type(DType::boolean, "HDF5"), {}),
         timeouts_(file_.get(), "timeouts", hdf5_type(DType::boolean, "HDF5"), {}) {
     write_text_attribute(file_.get(), kProvenanceKey, provenance_json(info), path.string());
+    if (info.env.reward_terms.empty()) return;
+    const Hdf5Handle infos = file_.create_group(file_.get(), "infos");
+    for (const std::string& name : info.env.reward_terms)
+      terms_.emplace_back(infos.get(), name, hdf5_type(DType::f32, "HDF5"), std::vector<hsize_t>{});
   }
 
   void append(const Episode& episode) override {
@@ -37,12 +41,17 @@ class D4rlWriter : public DatasetWriter {
     std::vector<std::uint8_t> timeouts = episode.truncated;
     for (std::size_t t = 0; t < length; ++t) timeouts[t] = timeouts[t] && !episode.terminated[t];
     timeouts_.append(timeouts.data(), length);
+    for (std::size_t k = 0; k < terms_.size(); ++k) {
+      const std::vector<float> term = episode.reward_term(k, terms_.size());
+      terms_[k].append(term.data(), length);
+    }
   }
 
   void finish() override {
     const Hdf5Quiet quiet;
     for (RowDataset* set : {&observations_, &next_observations_, &actions_, &rewards_, &terminals_, &timeouts_})
       set->finish();
+    for (RowDataset& set : terms_) set.finish();
     file_.finish();
   }
 
@@ -58,6 +67,7 @@ class D4rlWriter : public DatasetWriter {
   Hdf5File file_;
   std::size_t width_;
   RowDataset observations_, next_observations_, actions_, rewards_, terminals_, timeouts_;
+  std::vector<RowDataset> terms_;  // of the reward
 };
 
 }  // namespace

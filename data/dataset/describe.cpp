@@ -91,14 +91,15 @@ std::string gymnasium_spec_json(const DatasetInfo& info) {
 std::string provenance_json(const DatasetInfo& info) {
   Json options = Json::object();
   for (const EnvOption& option : info.options) options[option.key] = option.text;
-  return Json{{"version", version()},
-              {"task", info.env.name},
-              {"max_episode_steps", info.env.max_episode_steps},
-              {"options", options},
-              {"dataset_id", info.dataset_id},
-              {"algorithm", info.algorithm},
-              {"description", info.description}}
-      .dump(-1, ' ', false, Json::error_handler_t::replace);
+  Json json = {{"version", version()},
+               {"task", info.env.name},
+               {"max_episode_steps", info.env.max_episode_steps},
+               {"options", options},
+               {"dataset_id", info.dataset_id},
+               {"algorithm", info.algorithm},
+               {"description", info.description}};
+  if (!info.env.reward_terms.empty()) json["reward_terms"] = info.env.reward_terms;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 DatasetInfo info_from_provenance(const std::string& text, const std::string& where) {
@@ -117,6 +118,11 @@ DatasetInfo info_from_provenance(const std::string& text, const std::string& whe
   info.env = spec_with_options(env, info.options);
   if (const auto limit = json.find("max_episode_steps"); limit != json.end() && limit->is_number_integer())
     info.env.max_episode_steps = limit->get<int>();
+  // datasets of earlier versions have none
+  if (!json.contains("reward_terms"))
+    info.env.reward_terms.clear();
+  else if (json["reward_terms"] != Json(info.env.reward_terms))
+    throw Error(where + ": reward_terms are not those that this version's " + env.spec.name + " has");
   info.dataset_id = text_of("dataset_id");
   info.algorithm = text_of("algorithm");
   info.description = text_of("description");

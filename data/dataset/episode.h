@@ -21,7 +21,14 @@ struct Episode {
   std::vector<std::byte> actions;                   // [length][action dim] of float (box) or int64 (discrete)
   std::vector<float> rewards;                       // [length]
   std::vector<std::uint8_t> terminated, truncated;  // [length] 0 or 1
+  std::vector<float> reward_terms;                  // [length][terms], see DatasetInfo::env
 
+  // Number k of the `terms`: [length].
+  std::vector<float> reward_term(std::size_t k, std::size_t terms) const {
+    std::vector<float> values;
+    for (; k < reward_terms.size(); k += terms) values.push_back(reward_terms[k]);
+    return values;
+  }
   double episode_return() const {
     double sum = 0;
     for (const float r : rewards) sum += r;
@@ -30,7 +37,7 @@ struct Episode {
 };
 
 struct DatasetInfo {
-  EnvSpec env;
+  EnvSpec env;              // reward_terms: those that the episodes hold
   EnvOptions options = {};  // of the environment, all of them
   std::string dataset_id;   // Minari's
   std::string algorithm;    // "ppo", "random"

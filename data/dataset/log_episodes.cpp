@@ -23,15 +23,22 @@ void check_key(const LogReader& log, const char* name, DType dtype, std::int64_t
 // The rows of some columns in memory, all keys that an episode needs.
 class Window {
  public:
-  Window(const LogReader& log, const ActionSpace& action)
-      : log_(log), width_(static_cast<std::size_t>(log.obs_dim())), action_bytes_(action_bytes(action)) {
+  Window(const LogReader& log, const EnvSpec& env)
+      : log_(log),
+        width_(static_cast<std::size_t>(log.obs_dim())),
+        action_bytes_(action_bytes(env.action)),
+        num_terms_(env.reward_terms.size()) {
+    const ActionSpace& action = env.action;
     check_key(log, kAction, action.is_box() ? DType::f32 : DType::i64, action.dim());
     check_key(log, kObservation, DType::f32, log.obs_dim());
     check_key(log, kReward, DType::f32, 1);
     for (const char* key : {kTerminated, kTruncated}) check_key(log, key, DType::boolean, 1);
+    if (num_terms_ > 0) check_key(log, kRewardTermsKey, DType::f32, static_cast<std::int64_t>(num_terms_));
   }
 
-  std::int64_t row_bytes() const { return static_cast<std::int64_t>(width_ * 4 + action_bytes_ + 6); }
+  std::int64_t row_bytes() const {
+    return static_cast<std::int64_t>((width_ + num_terms_) * sizeof(float) + action_bytes_ + 6);
+  }
   bool holds(const LoggedEpisode& e) const {
     return e.column >= column_ && e.column < column_ + columns_ && e.row >= row_ && e.row + e.length <= row_ + rows_;
   }
@@ -44,17 +51,20 @@ class Window {
     reward_.resize(count);
     terminated_.resize(count);
     truncated_.resize(count);
+    reward_terms_.resize(count * num_terms_);
     const auto read = [&](const char* key, void* out) { log_.read(key, row, rows, column, columns, out); };
     read(kObservation, observation_.data());
     read(kAction, action_.data());
     read(kReward, reward_.data());
     read(kTerminated, terminated_.data());
     read(kTruncated, truncated_.data());
+    if (num_terms_ > 0) read(kRewardTermsKey, reward_terms_.data());
   }
 
   void copy(const LoggedEpisode& from, const std::vector<float>& last, Episode& to) const {
     to.length = from.length;
     to.observations.clear(), to.actions.clear(), to.rewards.clear(), to.terminated.clear(), to.truncated.clear();
+    to.reward_terms.clear();
     for (std::int64_t t = from.row; t < from.row + from.length; ++t) {
       const auto at = static_cast<std::size_t>((t - row_) * columns_ + from.column - column_);
       append(to.observations, &observation_[at * width_], width_);
@@ -62,6 +72,7 @@ class Window {
       to.rewards.push_back(reward_[at]);
       to.terminated.push_back(terminated_[at]);
       to.truncated.push_back(truncated_[at]);
+      append(to.reward_terms, reward_terms_.data() + at * num_terms_, num_terms_);
     }
     append(to.observations, last.data(), width_);
   }
@@ -73,9 +84,9 @@ class Window {
   }
 
   const LogReader& log_;
-  std::size_t width_, action_bytes_;
+  std::size_t width_, action_bytes_, num_terms_;
   std::int64_t row_ = 0, rows_ = 0, column_ = 0, columns_ = 0;
-  std::vector<float> observation_, reward_;
+  std::vector<float> observation_, reward_, reward_terms_;
   std::vector<std::byte> action_;
   std::vector<std::uint8_t> terminated_, truncated_;
 };
@@ -133,9 +144,9 @@ LoggedEpisodes find_episodes(const LogReader& log, bool starts_whole) {
   return found;
 }
 
-void read_episodes(const LogReader& log, const ActionSpace& action, const LoggedEpisodes& episodes,
+void read_episodes(const LogReader& log, const EnvSpec& env, const LoggedEpisodes& episodes,
                    const std::function<void(Episode&)>& take) {
-  Window window(log, action);
+  Window window(log, env);
   std::int64_t longest = 1;
   for (const LoggedEpisode& e : episodes.whole) longest = std::max(longest, e.length);
   const std::int64_t column_bytes = std::max<std::int64_t>(1, log.num_rows() * window.row_bytes());

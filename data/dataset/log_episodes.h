@@ -31,8 +31,8 @@ struct LoggedEpisodes {
 LoggedEpisodes find_episodes(const LogReader& log, bool starts_whole);
 
 // Reads those episodes, numbered from 0 on; `take` may take their content. Memory: about 320 MB, whatever the log's
-// size.
-void read_episodes(const LogReader& log, const ActionSpace& action, const LoggedEpisodes& episodes,
+// size. Error where the log does not hold what `env` says, its reward_terms among them.
+void read_episodes(const LogReader& log, const EnvSpec& env, const LoggedEpisodes& episodes,
                    const std::function<void(Episode&)>& take);
 
 }  // namespace hotloop

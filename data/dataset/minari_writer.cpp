@@ -45,7 +45,7 @@ class MinariWriter : public DatasetWriter {
     write("rewards", H5T_IEEE_F64LE, {length}, converted<double>(episode.rewards).data());
     write("terminations", bool_.get(), {length}, episode.terminated.data());
     write("truncations", bool_.get(), {length}, episode.truncated.data());
-    file_.create_group(group.get(), "infos");  // readers want it even where it is empty
+    write_infos(group.get(), episode);
     ++episodes_;
     steps_ += episode.length;
   }
@@ -69,6 +69,18 @@ class MinariWriter : public DatasetWriter {
     if (action.kind != ActionSpace::Kind::discrete) dims.push_back(static_cast<hsize_t>(action.dim()));
     file_.write_dataset(group, "actions", action.is_box() ? H5T_IEEE_F32LE : H5T_STD_I64LE, dims,
                         episode.actions.data());
+  }
+
+  // Readers want the group even where it is empty. Infos have a row more than there are steps: the first is of the
+  // reset, whose info in Gymnasium holds no terms.
+  void write_infos(hid_t group, const Episode& episode) {
+    const Hdf5Handle infos = file_.create_group(group, "infos");
+    const std::vector<std::string>& names = info_.env.reward_terms;
+    for (std::size_t k = 0; k < names.size(); ++k) {
+      std::vector<double> values = converted<double>(episode.reward_term(k, names.size()));
+      values.insert(values.begin(), 0.0);
+      file_.write_dataset(infos.get(), names[k], H5T_IEEE_F64LE, {values.size()}, values.data());
+    }
   }
 
   static void write_reward_statistics(hid_t group, const Episode& episode, const std::string& name) {

@@ -24,7 +24,8 @@ class RobomimicWriter : public DatasetWriter {
     const std::string env_args = fmt::format(R"({{"env_name": "{}", "type": {}, "env_kwargs": {}}})", info.env.name,
                                              kGymType, env_kwargs_json(info));
     write_text_attribute(data_.get(), "env_args", env_args, path.string());
-    write_text_attribute(data_.get(), kProvenanceKey, provenance_json(info), path.string());
+    info_.env.reward_terms.clear();  // the format has no place for them
+    write_text_attribute(data_.get(), kProvenanceKey, provenance_json(info_), path.string());
   }
 
   void append(const Episode& episode) override {

@@ -58,12 +58,14 @@ EpisodeSpool::EpisodeSpool(const fs::path& folder, detail::Descriptor lock, cons
       lock_(std::move(lock)),
       width_(static_cast<std::size_t>(env.obs_dim())),
       action_bytes_(action_bytes(env.action)),
+      num_terms_(env.reward_terms.size()),
       index_(folder / kIndex),
       observation_(folder / "observation.bin"),
       action_(folder / "action.bin"),
       reward_(folder / "reward.bin"),
       terminated_(folder / "terminated.bin"),
-      truncated_(folder / "truncated.bin") {}
+      truncated_(folder / "truncated.bin"),
+      reward_terms_(folder / "reward_terms.bin") {}
 
 EpisodeSpool EpisodeSpool::create(const fs::path& folder, const std::string& recording, const EnvSpec& env) {
   make_folder(folder);
@@ -130,6 +132,7 @@ void EpisodeSpool::take_records() {
     reward_.truncate_to(steps * sizeof(float));
     terminated_.truncate_to(steps);
     truncated_.truncate_to(steps);
+    reward_terms_.truncate_to(steps * num_terms_ * sizeof(float));
   } catch (const Error&) {
     fail_damaged();
   }
@@ -146,6 +149,7 @@ void EpisodeSpool::append(const Episode& episode) {
   reward_.append(bytes_of(episode.rewards));
   terminated_.append(bytes_of(episode.terminated));
   truncated_.append(bytes_of(episode.truncated));
+  reward_terms_.append(bytes_of(episode.reward_terms));
   Record record{episode.length, episode.seed, episode.world};
   record.checksum = checksum_of(record);
   records_.append(reinterpret_cast<const char*>(&record), sizeof record);
@@ -157,7 +161,7 @@ void EpisodeSpool::append(const Episode& episode) {
 
 void EpisodeSpool::flush() {
   if (records_.empty()) return;
-  for (AppendFile* file : {&observation_, &action_, &reward_, &terminated_, &truncated_}) file->flush();
+  for (AppendFile* file : {&observation_, &action_, &reward_, &terminated_, &truncated_, &reward_terms_}) file->flush();
   index_.append(records_);
   records_.clear();
   index_.flush();
@@ -166,7 +170,7 @@ void EpisodeSpool::flush() {
 void EpisodeSpool::for_each(const std::function<void(Episode&)>& take) {
   flush();
   BackReader index(folder_ / kIndex), observation(observation_.path()), action(action_.path()), reward(reward_.path()),
-      terminated(terminated_.path()), truncated(truncated_.path());
+      terminated(terminated_.path()), truncated(truncated_.path()), reward_terms(reward_terms_.path());
   Episode episode;
   std::vector<Record> record;
   for (std::int64_t id = 0; id < episodes_; ++id) {
@@ -181,6 +185,7 @@ void EpisodeSpool::for_each(const std::function<void(Episode&)>& take) {
     reward.read(episode.rewards, length);
     terminated.read(episode.terminated, length);
     truncated.read(episode.truncated, length);
+    reward_terms.read(episode.reward_terms, length * num_terms_);
     take(episode);
   }
 }

@@ -4,7 +4,7 @@
 //
 //   recording.json   what is recorded; a resumed recording must be of the same
 //   episodes.bin     a record of fixed size an episode, each with a checksum
-//   observation.bin action.bin reward.bin terminated.bin truncated.bin
+//   observation.bin action.bin reward.bin terminated.bin truncated.bin reward_terms.bin
 //
 // Order on disk: the data of episodes, then their records. What lies beyond the last whole record is cut off.
 #pragma once
@@ -49,8 +49,8 @@ class EpisodeSpool {
 
   std::filesystem::path folder_;
   detail::Descriptor lock_;
-  std::size_t width_, action_bytes_;
-  AppendFile index_, observation_, action_, reward_, terminated_, truncated_;
+  std::size_t width_, action_bytes_, num_terms_;
+  AppendFile index_, observation_, action_, reward_, terminated_, truncated_, reward_terms_;
   std::string records_;  // not flushed yet
   std::int64_t episodes_ = 0, steps_ = 0, last_seed_ = -1, last_world_ = -1;
 };

@@ -6,6 +6,7 @@
 #include "data/dataset/describe.h"
 #include "data/dataset/writer.h"
 #include "data/file.h"
+#include "data/memmap_meta.h"
 #include "data/staged_path.h"
 
 namespace hotloop {
@@ -27,7 +28,12 @@ class TensordictWriter : public DatasetWriter {
         reward_(path / "next/reward.memmap"),
         terminated_(path / "next/terminated.memmap"),
         truncated_(path / "next/truncated.memmap"),
-        done_(path / "next/done.memmap") {}
+        done_(path / "next/done.memmap") {
+    if (info.env.reward_terms.empty()) return;
+    make_folder(path / kRewardTermsKey);
+    for (const std::string& name : info.env.reward_terms)
+      terms_.emplace_back(path / kRewardTermsKey / (memmap_file_name(name) + ".memmap"));
+  }
 
   void append(const Episode& episode) override {
     const auto length = static_cast<std::size_t>(episode.length);
@@ -44,6 +50,10 @@ class TensordictWriter : public DatasetWriter {
     std::vector<std::uint8_t> done = episode.terminated;
     for (std::size_t t = 0; t < length; ++t) done[t] |= episode.truncated[t];
     done_.append(bytes_of(done));
+    for (std::size_t k = 0; k < terms_.size(); ++k) {
+      const std::vector<float> term = episode.reward_term(k, terms_.size());
+      terms_[k].append(bytes_of(term));
+    }
     steps_ += episode.length;
   }
 
@@ -51,6 +61,7 @@ class TensordictWriter : public DatasetWriter {
     for (AppendFile* file :
          {&observation_, &action_, &episode_, &next_observation_, &reward_, &terminated_, &truncated_, &done_})
       file->flush();
+    for (AppendFile& file : terms_) file.flush();
     const std::int64_t width = info_.env.obs_dim(), dim = info_.env.action.dim();
     const bool box = info_.env.action.is_box();
     const bool single = info_.env.action.kind == ActionSpace::Kind::discrete;
@@ -64,6 +75,12 @@ class TensordictWriter : public DatasetWriter {
                  {"episode", leaf("int64", {steps_})},
                  {"next", {{"type", "TensorDict"}}}};
     meta[kProvenanceKey] = provenance_json(info_);  // readers pass over what is no table
+    if (!terms_.empty()) {
+      Json terms;
+      for (const std::string& name : info_.env.reward_terms) terms[name] = leaf("float32", {steps_, 1});
+      write_file(path_ / kRewardTermsKey / kMemmapMetaFile, completed(std::move(terms)));
+      next["reward_terms"] = {{"type", "TensorDict"}};
+    }
     write_file(path_ / "next/meta.json", completed(std::move(next)));
     write_file(path_ / "meta.json", completed(std::move(meta)));
   }
@@ -95,6 +112,7 @@ class TensordictWriter : public DatasetWriter {
   DatasetInfo info_;
   std::size_t width_;
   AppendFile observation_, action_, episode_, next_observation_, reward_, terminated_, truncated_, done_;
+  std::vector<AppendFile> terms_;  // of the reward
   std::int64_t steps_ = 0;
 };
 

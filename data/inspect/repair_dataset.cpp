@@ -25,15 +25,16 @@ using nlohmann::json;
 constexpr std::uint64_t kMaxMetadata = 64 << 20;
 constexpr std::int64_t kBlock = 65536, kMostMissing = 1000;
 
-// How a format calls what an episode holds. Without next_observation, observations have a row more.
+// How a format calls what an episode holds; terms: the group of the reward's terms. Without next_observation,
+// observations have a row more at their end, terms at their beginning.
 struct Names {
-  const char *observation, *next_observation, *action, *reward, *terminated, *truncated;
+  const char *observation, *next_observation, *action, *reward, *terminated, *truncated, *terms;
 };
-constexpr Names kMinari = {"observations", "", "actions", "rewards", "terminations", "truncations"};
-constexpr Names kRobomimic = {"obs/flat", "next_obs/flat", "actions", "rewards", "terminated", "truncated"};
-constexpr Names kD4rl = {"observations", "next_observations", "actions", "rewards", "terminals", "timeouts"};
-constexpr Names kTensordict = {"observation", "next/observation", "action",
-                               "next/reward", "next/terminated",  "next/truncated"};
+constexpr Names kMinari = {"observations", "", "actions", "rewards", "terminations", "truncations", "infos/"};
+constexpr Names kRobomimic = {"obs/flat", "next_obs/flat", "actions", "rewards", "terminated", "truncated", ""};
+constexpr Names kD4rl = {"observations", "next_observations", "actions", "rewards", "terminals", "timeouts", "infos/"};
+constexpr Names kTensordict = {"observation",    "next/observation",  "action", "next/reward", "next/terminated",
+                               "next/truncated", "next/reward_terms/"};
 
 using OpenLeaf = std::function<DataLeaf(const std::string& name)>;
 
@@ -47,10 +48,12 @@ class Steps {
         terminated_(open(names.terminated)),
         truncated_(open(names.truncated)) {
     if (*names.next_observation) next_observation_ = open(names.next_observation);
+    for (const std::string& term : env.reward_terms) terms_.push_back(open(names.terms + term));
     check(observation_, env.obs_dim(), {DType::f32});
     if (next_observation_) check(*next_observation_, env.obs_dim(), {DType::f32});
     check(action_, env.action.dim(), {env.action.is_box() ? DType::f32 : DType::i64});
     check(reward_, 1, {DType::f32, DType::f64});
+    for (const DataLeaf& term : terms_) check(term, 1, {DType::f32, DType::f64});
     for (const DataLeaf* leaf : {&terminated_, &truncated_})
       check(*leaf, 1, {DType::boolean, DType::u8, DType::i8, DType::i64});
   }
@@ -60,6 +63,7 @@ class Steps {
     std::int64_t rows =
         next_observation_ ? std::min(observation_.rows, next_observation_->rows) : observation_.rows - 1;
     for (const DataLeaf* leaf : {&action_, &reward_, &terminated_, &truncated_}) rows = std::min(rows, leaf->rows);
+    for (const DataLeaf& term : terms_) rows = std::min(rows, term.rows - first_term());
     return rows;
   }
 
@@ -79,10 +83,12 @@ class Steps {
       e.observations.insert(e.observations.end(), last.begin(), last.end());
     }
     e.actions = values<std::byte>(action_, row, length);
-    const std::size_t size = dtype_size(*reward_.dtype);
-    const std::vector<std::byte> rewards = values<std::byte>(reward_, row, length);
-    for (std::size_t at = 0; at < rewards.size(); at += size)
-      e.rewards.push_back(static_cast<float>(leaf_number(*reward_.dtype, rewards.data() + at)));
+    e.rewards = floats(reward_, row, length);
+    e.reward_terms.resize(static_cast<std::size_t>(length) * terms_.size());
+    for (std::size_t k = 0; k < terms_.size(); ++k) {
+      const std::vector<float> term = floats(terms_[k], row + first_term(), length);
+      for (std::size_t t = 0; t < term.size(); ++t) e.reward_terms[t * terms_.size() + k] = term[t];
+    }
     e.terminated = flags(terminated_, row, length);
     e.truncated = flags(truncated_, row, length);
     return e;
@@ -101,6 +107,14 @@ class Steps {
     leaf.read(row, rows, reinterpret_cast<std::byte*>(values.data()));
     return values;
   }
+  static std::vector<float> floats(const DataLeaf& leaf, std::int64_t row, std::int64_t rows) {
+    const std::size_t size = dtype_size(*leaf.dtype);
+    const std::vector<std::byte> bytes = values<std::byte>(leaf, row, rows);
+    std::vector<float> floats;
+    for (std::size_t at = 0; at < bytes.size(); at += size)
+      floats.push_back(static_cast<float>(leaf_number(*leaf.dtype, bytes.data() + at)));
+    return floats;
+  }
   static std::vector<std::uint8_t> flags(const DataLeaf& leaf, std::int64_t row, std::int64_t rows) {
     const std::size_t size = dtype_size(*leaf.dtype);
     const std::vector<std::byte> bytes = values<std::byte>(leaf, row, rows);
@@ -110,8 +124,11 @@ class Steps {
     return flags;
   }
 
+  std::int64_t first_term() const { return next_observation_ ? 0 : 1; }  // row of the first step's
+
   DataLeaf observation_, action_, reward_, terminated_, truncated_;
   std::optional<DataLeaf> next_observation_;
+  std::vector<DataLeaf> terms_;  // of the reward
 };
 
 constexpr std::int64_t kUnknown = INT64_MAX;
@@ -262,10 +279,9 @@ DatasetInfo info_from_json(const fs::path& path) {
 Repaired repair_tensordict(const fs::path& folder, const fs::path& target) {
   const MemmapMeta meta(folder);
   DatasetRepair repair(DatasetFormat::tensordict, target, info_from_json(folder / kMemmapMetaFile));
-  const MemmapMeta next(folder / "next");
   const auto open = [&](const std::string& name) {
-    const bool inner = name.starts_with("next/");
-    return damaged_leaf(inner ? next.entry(name.substr(5)) : meta.entry(name), name);
+    const std::size_t inner = name.rfind('/') + 1;
+    return damaged_leaf(MemmapMeta(folder / name.substr(0, inner)).entry(name.substr(inner)), name);
   };
   const std::vector<std::int64_t> shape = meta.batch_size();
   if (shape.size() != 1) throw Error((folder / kMemmapMetaFile).string() + ": its shape is not [steps]");

@@ -1,6 +1,7 @@
 #include "data/log/log_file.h"
 
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 #include "data/hdf5_read.h"
@@ -149,6 +150,10 @@ void LogFile::add_key(const std::string& name, std::vector<std::string>& problem
     check_size(bytes, set.where);
     key.units = read_text_attribute(set.set.get(), "units", set.where);
     key.description = read_text_attribute(set.set.get(), "description", set.where);
+    if (H5Aexists(set.set.get(), "names") > 0) {
+      std::istringstream names(read_text_attribute(set.set.get(), "names", set.where));
+      for (std::string name; std::getline(names, name, ',');) key.names.push_back(name);
+    }
     world_group_ = std::max(world_group_, set.chunk_width);
     keys_.push_back(std::move(key));
     sets_.push_back(std::move(set));

@@ -10,6 +10,7 @@ constexpr Meaning kMeanings[] = {
     {"observation", "of the task", "before the step"},
     {"action", "of the task", "as the task was given it"},
     {"next/reward", "of the task", "for the step, not normalised"},
+    {kRewardTermsKey, "of the task", "parts of the reward, by `names`"},
     {"next/terminated", "", "the task ended the episode with this step"},
     {"next/truncated", "", "the time limit ended the episode with this step"},
     {"sample_log_prob", "nat", "log of the probability (density) of the action under the policy"},

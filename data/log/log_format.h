@@ -14,6 +14,7 @@
 //   observation        [T, N, d] f32   row t: before step t
 //   action             [T, N] i64 (discrete), [T, N, k] i64 or f32
 //   next/reward        [T, N, 1] f32
+//   next/reward_terms  [T, N, terms] f32   of tasks that name terms; attribute names: theirs, separated by commas
 //   next/terminated, next/truncated [T, N, 1] bool (enumeration of int8 FALSE = 0, TRUE = 1, as h5py)
 //   sample_log_prob [T, N], state_value, advantage, value_target [T, N, 1], policy_sample [T, N, k] f32,
 //   action_mask [T, N, choices] bool: further leaves of the rollout
@@ -60,6 +61,7 @@ struct LogKey {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape = {};  // of one world's step
   std::string units = {}, description = {};
+  std::vector<std::string> names = {};  // of the components; empty where they have none
 
   std::int64_t numel() const {
     std::int64_t n = 1;

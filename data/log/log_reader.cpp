@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 bool same_keys(const std::vector<LogKey>& a, const std::vector<LogKey>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const LogKey& x, const LogKey& y) {
-    return x.name == y.name && x.dtype == y.dtype && x.shape == y.shape;
+    return x.name == y.name && x.dtype == y.dtype && x.shape == y.shape && x.names == y.names;
   });
 }
 

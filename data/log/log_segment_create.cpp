@@ -1,6 +1,8 @@
 // How a file of a log begins: its datasets, their chunks and attributes.
 #include "data/log/log_segment.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -152,6 +154,8 @@ void LogSegment::create_column(Column& c, const LogKey& key) {
   c.set = create(c.name, key.dtype, c.dims, chunk, gzip_);
   write_text_attribute(c.set.get(), "units", key.units, where(c.name));
   write_text_attribute(c.set.get(), "description", key.description, where(c.name));
+  if (!key.names.empty())
+    write_text_attribute(c.set.get(), "names", fmt::format("{}", fmt::join(key.names, ",")), where(c.name));
 }
 
 LogSegment::Table LogSegment::create_table(const std::string& name, DType dtype, std::vector<hsize_t> item,

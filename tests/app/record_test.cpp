@@ -34,11 +34,13 @@ Words record(const std::string& target, const std::string& format, const fs::pat
 
 void expect_success(const ProgramResult& result) { ASSERT_EQ(result.status, 0) << result.err; }
 
-// CartPole's random episodes end by falling, Pendulum's by the time limit; discrete and box actions; one episode alone.
+// CartPole's random episodes end by falling, Pendulum's by the time limit; discrete and box actions; one episode alone;
+// the terms of the reward.
 TEST(Record, EveryFormatOpensInItsLoaderWithTheSimulatorsBits) {
   const TempFolder folder;
   std::vector<DatasetToCheck> datasets;
-  for (const auto& [task, count] : {std::pair("CartPole-v1", 12), std::pair("Pendulum-v1", 1)}) {
+  for (const auto& [task, count] :
+       {std::pair("CartPole-v1", 12), std::pair("Pendulum-v1", 1), std::pair("Hopper-v5", 5)}) {
     const fs::path expected = folder.path() / (std::string(task) + ".safetensors");
     write_expected(expected, task, random_episodes(task, count, 7));
     for (const std::string& format : kDatasetFormats) {

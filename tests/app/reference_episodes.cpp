@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include <cstdlib>
+#include <deque>
 #include <memory>
 
 #include "data/safetensors.h"
@@ -23,7 +24,7 @@ std::vector<Episode> random_episodes(const std::string& task, std::int64_t world
   StepBuffers io(env.spec, worlds, {});
   RandomActions random(env.spec.action, worlds, {}, config.seed);
   const auto width = static_cast<std::size_t>(env.spec.obs_dim());
-  const std::size_t bytes = action_bytes(env.spec.action);
+  const std::size_t bytes = action_bytes(env.spec.action), terms = env.spec.reward_terms.size();
   std::vector<Episode> episodes(static_cast<std::size_t>(worlds));
   const auto observe = [&](Episode& e, const float* row) {
     e.observations.insert(e.observations.end(), row, row + width);
@@ -41,6 +42,8 @@ std::vector<Episode> random_episodes(const std::string& task, std::int64_t world
       e.rewards.push_back(io.reward.data()[w]);
       e.terminated.push_back(io.terminated.data()[w]);
       e.truncated.push_back(io.truncated.data()[w]);
+      const float* const term = io.reward_terms.data() + w * terms;
+      e.reward_terms.insert(e.reward_terms.end(), term, term + terms);
       const bool ended = e.terminated.back() || e.truncated.back();
       observe(e, (ended ? io.final_observation : io.observation).data() + w * width);
       ++e.length;
@@ -52,9 +55,10 @@ std::vector<Episode> random_episodes(const std::string& task, std::int64_t world
 void write_expected(const fs::path& file, const std::string& task, const std::vector<Episode>& episodes) {
   const EnvSpec& spec = find_environment(task).spec;
   std::vector<NamedTensor> tensors;
+  std::deque<std::vector<float>> terms;  // that the tensors refer to
   for (std::size_t i = 0; i < episodes.size(); ++i) {
     const Episode& e = episodes[i];
-    const auto add = [&](const char* name, DType dtype, std::vector<std::int64_t> shape, const auto& values) {
+    const auto add = [&](const std::string& name, DType dtype, std::vector<std::int64_t> shape, const auto& values) {
       tensors.push_back({std::to_string(i) + "." + name, dtype, std::move(shape), std::as_bytes(std::span(values))});
     };
     add("observations", DType::f32, {e.length + 1, spec.obs_dim()}, e.observations);
@@ -62,6 +66,9 @@ void write_expected(const fs::path& file, const std::string& task, const std::ve
     add("rewards", DType::f32, {e.length}, e.rewards);
     add("terminated", DType::u8, {e.length}, e.terminated);
     add("truncated", DType::u8, {e.length}, e.truncated);
+    for (std::size_t k = 0; k < spec.reward_terms.size() && !e.reward_terms.empty(); ++k)
+      add("terms." + spec.reward_terms[k], DType::f32, {e.length},
+          terms.emplace_back(e.reward_term(k, spec.reward_terms.size())));
   }
   write_safetensors(file, tensors);
 }

@@ -12,7 +12,7 @@ namespace hotloop {
 // The first episode of each of `worlds` worlds, random actions, on the CPU.
 std::vector<Episode> random_episodes(const std::string& task, std::int64_t worlds, std::int64_t seed);
 
-// As safetensors: "<i>.observations" and so on.
+// As safetensors: "<i>.observations" and so on; "<i>.terms.<name>" of episodes that hold the terms of their rewards.
 void write_expected(const std::filesystem::path& file, const std::string& task, const std::vector<Episode>& episodes);
 
 struct DatasetToCheck {

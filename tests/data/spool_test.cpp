@@ -10,7 +10,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-EnvSpec spec() { return {.name = "Test-v0", .observation = {{0, 0}, {1, 1}}, .action = ActionSpace::box({-1}, {1})}; }
+EnvSpec spec() {
+  return {.name = "Test-v0",
+          .observation = {{0, 0}, {1, 1}},
+          .action = ActionSpace::box({-1}, {1}),
+          .reward_terms = {"near", "far", "wide"}};
+}
 
 Episode episode(std::int64_t id, std::int64_t length) {
   Episode e;
@@ -25,6 +30,7 @@ Episode episode(std::int64_t id, std::int64_t length) {
   e.terminated.resize(steps, 0);
   e.truncated.resize(steps, 0);
   e.terminated.back() = 1;
+  for (std::size_t i = 0; i < 3 * steps; ++i) e.reward_terms.push_back(static_cast<float>(id) - 0.01f * i);
   return e;
 }
 
@@ -41,6 +47,7 @@ void expect_holds(EpisodeSpool& spool, const std::vector<std::int64_t>& lengths)
     EXPECT_EQ(e.rewards, want.rewards);
     EXPECT_EQ(e.terminated, want.terminated);
     EXPECT_EQ(e.truncated, want.truncated);
+    EXPECT_EQ(e.reward_terms, want.reward_terms);
     ++next;
   });
   EXPECT_EQ(next, lengths.size());
@@ -60,6 +67,7 @@ TEST(Spool, GoesOnAfterTheLastWholeRecord) {
   // what a kill leaves: data without their record, and a torn record
   add_bytes(path / "observation.bin", 1000);
   add_bytes(path / "reward.bin", 3);
+  add_bytes(path / "reward_terms.bin", 5);
   add_bytes(path / "episodes.bin", 17);
   EpisodeSpool spool = EpisodeSpool::resume(path, spec());
   EXPECT_EQ(spool.episodes(), 2);

@@ -18,6 +18,8 @@ std::string valid_log() {
   const TempFolder folder;
   LogSpec spec = small_log_spec(3, 4, 16);
   spec.expected_iterations = 1;
+  spec.keys.push_back(describe_log_key(kRewardTermsKey, DType::f32, {2}));
+  spec.keys.back().names = {"near", "far"};
   write_small_log(folder / "log.h5", spec, {.num_threads = 1}, 0, 3);
   return read_file(folder / "log.h5", UINT64_MAX);
 }
@@ -26,8 +28,12 @@ void convert(const fs::path& path) {
   const LogReader log(path);
   if (log.num_rows() > kMostValues / log.num_worlds() / std::max<std::int64_t>(1, log.obs_dim())) return;
   const LoggedEpisodes episodes = find_episodes(log, true);
-  for (const ActionSpace& action : {ActionSpace::discrete(3), ActionSpace::box({-1, -1}, {1, 1})})
-    expect_calm([&] { read_episodes(log, action, episodes, [](const Episode&) {}); });
+  for (const ActionSpace& action : {ActionSpace::discrete(3), ActionSpace::box({-1, -1}, {1, 1})}) {
+    EnvSpec env;
+    env.action = action;
+    if (log.contains(kRewardTermsKey)) env.reward_terms = log.key(kRewardTermsKey).names;
+    expect_calm([&] { read_episodes(log, env, episodes, [](const Episode&) {}); });
+  }
 }
 
 }  // namespace

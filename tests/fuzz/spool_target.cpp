@@ -28,12 +28,15 @@ std::string records(FuzzInput& input) {
 void fuzz_spool(std::string_view bytes) {
   static const TempFolder parent;
   const fs::path folder = parent / "spool";
-  const EnvSpec env = {.name = "Fuzz-v0", .observation = {{0, 0}, {1, 1}}, .action = ActionSpace::box({-1}, {1})};
+  const EnvSpec env = {.name = "Fuzz-v0",
+                       .observation = {{0, 0}, {1, 1}},
+                       .action = ActionSpace::box({-1}, {1}),
+                       .reward_terms = {"near"}};
   FuzzInput input(bytes);
   fs::create_directories(folder);
   put_file(folder / "recording.json", input.text());
   put_file(folder / "episodes.bin", records(input) + input.text());
-  for (const char* name : {"observation", "action", "reward", "terminated", "truncated"})
+  for (const char* name : {"observation", "action", "reward", "terminated", "truncated", "reward_terms"})
     put_file(folder / (std::string(name) + ".bin"), std::string(input.number<std::uint16_t>(), 'x'));
   expect_calm([&] { EpisodeSpool::check_recording(folder, R"({"format": "minari", "episodes": 3, "seed": 1})"); });
   expect_calm([&] {

@@ -3,7 +3,8 @@
 Usage: check_dataset.py (FORMAT PATH EXPECTED.safetensors TASK)...
 Exit status 77 where a loader is not installed.
 
-EXPECTED holds "<i>.observations" (T+1 rows), ".actions", ".rewards", ".terminated", ".truncated" of episode i.
+EXPECTED holds "<i>.observations" (T+1 rows), ".actions", ".rewards", ".terminated", ".truncated" of episode i, and
+".terms.<name>" of tasks whose reward has terms.
 For minari PATH is the folder of datasets, and its only dataset is checked.
 """
 import importlib.util
@@ -42,6 +43,16 @@ def flat(expected, key, rows=slice(None)):
     return np.concatenate([e[key][rows] for _, e in episodes(expected)])
 
 
+def terms(expected, i):
+    """Those of episode i by their names, each [T]."""
+    prefix = f"{i}.terms."
+    return {key.removeprefix(prefix): value for key, value in expected.items() if key.startswith(prefix)}
+
+
+def flat_terms(expected):
+    return {name: np.concatenate([terms(expected, i)[name] for i, _ in episodes(expected)]) for name in terms(expected, 0)}
+
+
 def check_minari(path, expected, task):
     os.environ["MINARI_DATASETS_PATH"] = path
     import gymnasium
@@ -60,6 +71,12 @@ def check_minari(path, expected, task):
         same("rewards", got.rewards, e["rewards"], np.float64)
         same("terminations", got.terminations, e["terminated"].astype(bool))
         same("truncations", got.truncations, e["truncated"].astype(bool))
+        assert set(got.infos) == set(terms(expected, i))
+        for name, want in terms(expected, i).items():  # row 0 is of the reset, row t + 1 of step t
+            same(name, got.infos[name], np.concatenate([[np.float32(0)], want]), np.float64)
+        if got.infos:  # the tasks of the tests name all that they pay
+            paid = sum(got.infos.values())[1:]
+            assert np.allclose(paid, got.rewards, rtol=1e-5, atol=1e-5), "infos: do not sum to the reward"
         assert dataset.observation_space.contains(got.observations[0]) and dataset.action_space.contains(got.actions[0])
         repr(got)
         seen += 1
@@ -71,7 +88,8 @@ def check_minari(path, expected, task):
     assert env.spec.id == task and env.spec.max_episode_steps == gymnasium.spec(task).max_episode_steps
     assert env.action_space == dataset.action_space and env.observation_space.shape == dataset.observation_space.shape
     env.reset(seed=0)
-    env.step(dataset.action_space.sample())
+    info = env.step(dataset.action_space.sample())[-1]
+    assert set(terms(expected, 0)) <= set(info)
     assert len(dataset.filter_episodes(lambda e: len(e.rewards) > 0)) == seen
     check_torchrl_minari(dataset_id, expected, seen)
 
@@ -90,6 +108,8 @@ def check_torchrl_minari(dataset_id, expected, count):
         assert data["observation"].shape == data["next", "observation"].shape == flat(expected, "observations", slice(0, -1)).shape
         assert data["observation"].numpy().dtype == np.float32 and len(data["action"]) == steps
         assert {"reward", "terminated", "truncated", "done"} <= set(data["next"].keys())
+        for name in terms(expected, 0):
+            assert data["info", name].shape == data["next", "info", name].shape == (steps,)
         assert len(replay.sample()) == 4
 
 
@@ -118,6 +138,9 @@ def check_d4rl(path, expected, task):
     same("actions", data["actions"], flat(expected, "actions").squeeze(1) if discrete else flat(expected, "actions"))
     same("rewards", data["rewards"], flat(expected, "rewards"))
     same("terminals", data["terminals"], flat(expected, "terminated").astype(bool))
+    assert {key for key in data if key.startswith("infos/")} == {f"infos/{name}" for name in terms(expected, 0)}
+    for name, want in flat_terms(expected).items():
+        same(name, data[f"infos/{name}"], want)
     ends = np.cumsum([len(e["rewards"]) for _, e in episodes(expected)]) - 1
     assert np.array_equal(np.flatnonzero(data["terminals"] | data["timeouts"]), ends)
     assert not np.any(data["terminals"] & data["timeouts"])
@@ -138,6 +161,7 @@ def check_robomimic(path, expected, task):
         assert file["data"].attrs["total"] == sum(len(e["rewards"]) for _, e in wanted)
         names = [name.decode() for key in ("train", "valid") for name in file["mask"][key][()]]
         assert sorted(names) == sorted(f"demo_{i}" for i, _ in wanted)
+        assert "reward_terms" not in json.loads(file["data"].attrs["hotloop"])
     obs_utils.initialize_obs_utils_with_obs_specs({"obs": {"low_dim": ["flat"], "rgb": []}})
     dataset = SequenceDataset(hdf5_path=path, obs_keys=["flat"], dataset_keys=["actions", "rewards", "dones"],
                               load_next_obs=True, hdf5_cache_mode="all", seq_length=1)
@@ -173,6 +197,9 @@ def check_tensordict(path, expected, task):
     same("terminated", data["next", "terminated"].squeeze(-1), terminated)
     same("truncated", data["next", "truncated"].squeeze(-1), truncated)
     same("done", data["next", "done"].squeeze(-1), terminated | truncated)
+    assert ("reward_terms" in data["next"].keys()) == bool(terms(expected, 0))
+    for name, want in flat_terms(expected).items():
+        same(name, data["next", "reward_terms", name].squeeze(-1), want)
     ids = np.concatenate([np.full(len(e["rewards"]), i) for i, e in episodes(expected)])
     same("episode", data["episode"], ids)
     buffer = ReplayBuffer(storage=TensorStorage(data), batch_size=8)

@@ -39,7 +39,8 @@ FusedPpoTrainer::FusedPpoTrainer(const TrainConfig& config, const EnvEntry& env,
   } catch (const OutOfMemory& e) {
     if (members_ > 1)
       throw OutOfMemory(fmt::format("--num_seeds {}: does not fit on {}: {}", members_, device.str(), e.what()));
-    refuse_size(config_, policy_, device, e.what(), static_cast<double>(cuda_device_info(device.index).total_bytes));
+    refuse_size(config_, policy_, env_.spec, device, e.what(),
+                static_cast<double>(cuda_device_info(device.index).total_bytes));
   }
   const std::vector<TrainConfig> alone = {config};
   const std::vector<TrainConfig>& all = members.empty() ? alone : members;
@@ -149,7 +150,8 @@ FusedArgs FusedPpoTrainer::arguments() const {
 void FusedPpoTrainer::show_rollout() {
   if (arena_) return;
   try {
-    arena_ = std::make_unique<Arena>(exec_.device, rollout_leaves(policy_, config_.num_steps, config_.num_envs));
+    arena_ =
+        std::make_unique<Arena>(exec_.device, rollout_leaves(policy_, env_.spec, config_.num_steps, config_.num_envs));
   } catch (const OutOfMemory& e) {
     throw Error(std::string("the rollout as it is logged and viewed: ") + e.what());
   }

@@ -75,7 +75,8 @@ void TrainingSource::started(const Run& run) {
     const std::lock_guard lock(mutex_);
     telemetry_.total_iterations = run.total_iterations;
     telemetry_.run_dir = run.folder;
-    for (const LeafSpec& leaf : rollout_leaves(run.trainer.policy(), run.config.num_steps, run.config.num_envs))
+    const EnvSpec& env = find_environment(run.config.task).spec;
+    for (const LeafSpec& leaf : rollout_leaves(run.trainer.policy(), env, run.config.num_steps, run.config.num_envs))
       tensors_.push_back({leaf.name, leaf.shape});
   }
   serve([this] { stage_frames(); });  // the worlds as they are before anything is trained
