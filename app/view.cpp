@@ -3,11 +3,13 @@
 #include <memory>
 
 #include "app/cli.h"
+#include "app/log_check.h"
+#include "app/show.h"
 #include "sim/core/error.h"
 #include "sim/core/value.h"
 #include "train/stop_signal.h"
 #include "viz/headless.h"
-#include "viz/ui/camera_control.h"
+#include "viz/source/open_parts.h"
 #include "viz/viewer.h"
 
 namespace hotloop {
@@ -23,8 +25,6 @@ struct ViewArguments {
   std::string worlds, seed = "1", frames, width, height, quality = "auto";
   bool headless = false, no_layout = false;
 };
-
-void say(const std::string& line) { fmt::print(stderr, "hotloop: {}\n", line); }
 
 void check_headless_flags(const ViewArguments& arguments) {
   if (arguments.headless) {
@@ -51,18 +51,8 @@ Quality quality_named(const std::string& text) {
   return name == "high" ? Quality::high : name == "low" ? Quality::low : Quality::automatic;
 }
 
-int view_headless(WorldSource& source, ViewArguments& arguments) {
-  HeadlessOptions& options = arguments.pictures;
-  options.grid.count = source.info().num_worlds;
-  options.warn = say;
-  options.stop = [] { return stop_status() != 0; };
-  CameraControl control(source.visual());
-  if (!arguments.viewer.camera.empty()) control.set_fixed(arguments.viewer.camera);
-  if (!arguments.viewer.camera.empty() || options.grid.count == 1)
-    options.before_frame = [&control](const HeadlessOptions::Moment& moment) {
-      moment.camera = control.camera(moment.world, moment.offset);
-    };
-  const HeadlessReport report = render_headless(source, options);
+int view_headless(WorldSource& source, const ViewArguments& arguments) {
+  const HeadlessReport report = show_headless(source, arguments.pictures, arguments.viewer.camera);
   fmt::print("{}\n{}\n", report.line(), report.written);
   return stop_status();
 }
@@ -84,6 +74,7 @@ int view(ViewArguments& arguments, const std::vector<Setting>& settings) {
   check_headless_flags(arguments);
   for (const Setting& setting : settings) source.env_options.push_back(setting.key + "=" + setting.text);
   source.warn = say;
+  if (source_kind(source.what) == SourceKind::log && !log_is_readable(source.what)) return 2;
   const std::unique_ptr<WorldSource> worlds = open_source(source);
   listen_for_stop();
   if (arguments.headless) return view_headless(*worlds, arguments);

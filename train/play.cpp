@@ -15,6 +15,7 @@
 #include "train/evaluate.h"
 #include "train/foreign_policy.h"
 #include "train/play_log.h"
+#include "train/play_seed.h"
 #include "train/progress.h"
 #include "train/statistics.h"
 #include "train/text_table.h"
@@ -123,8 +124,7 @@ int play_command(const PlayOptions& options) {
   ThreadPool pool(static_cast<int>(info.config.num_threads));
   const StreamHandle stream(device);
   const Exec exec{device, stream.get(), &pool};
-  // other start states than the evaluations that chose the checkpoint
-  const auto seed = static_cast<std::uint64_t>(options.seed.value_or(info.config.seed + 1000003));
+  const std::uint64_t seed = play_seed(options.seed, info.config);
   Evaluator evaluator(env, info.config.env, policy, exec, options.episodes, seed,
                       static_cast<int>(info.config.max_episode_steps), options.stochastic);
   load_policy(file, exec, evaluator.net());

@@ -1,13 +1,28 @@
 // Values of a segment, once its sizes are known.
+#include <sys/stat.h>
+
 #include <algorithm>
 
 #include "data/log/log_file.h"
 
 namespace hotloop {
+namespace {
+
+// HDF5 reads zeros where a file that it has open was cut.
+void check_not_cut(hid_t file, double bytes, const std::string& path) {
+  void* descriptor = nullptr;
+  hdf5_check(H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor), path);
+  struct stat now = {};
+  if (::fstat(*static_cast<int*>(descriptor), &now) == 0 && static_cast<double>(now.st_size) < bytes)
+    throw Error(path + ": was cut short while it was read");
+}
+
+}  // namespace
 
 void LogFile::read_block(const Set& set, const std::vector<hsize_t>& start, const std::vector<hsize_t>& count,
                          hid_t type, void* out) const {
   const Hdf5Quiet quiet;
+  check_not_cut(file_.get(), file_bytes_, path_.string());
   const Hdf5Handle memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), set.where);
   const Hdf5Handle space(H5Dget_space(set.set.get()), set.where);
   hdf5_check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), set.where);

@@ -144,10 +144,11 @@ TEST(UiAnts, APullByTheMouseMovesOneOfThem) {
     const ImVec2 torso(ui.view().image_x + pixel.x, ui.view().image_y + pixel.y);
     user.MouseMoveToPos(torso);
     user.KeyDown(ImGuiMod_Ctrl);
+    ui.view().pacer.paused = false;  // else a drag would pose it
+    while (source->position() < 1) user.Yield();
     user.MouseDown(ImGuiMouseButton_Right);
-    ui.view().pacer.paused = false;
     user.MouseMoveToPos(ImVec2(torso.x + 90, torso.y));
-    while (source->position() < 5) user.Yield();
+    while (source->position() < 8) user.Yield();
     ui.view().pacer.paused = true;
     user.MouseUp(ImGuiMouseButton_Right);
     user.KeyUp(ImGuiMod_Ctrl);

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "data/log/log_format.h"
 #include "sim/core/error.h"
 #include "sim/core/registry.h"
 #include "sim/core/value.h"
@@ -51,6 +52,7 @@ SourceKind source_kind(const std::string& what) {
   if (fs::is_directory(status)) return SourceKind::policy;
   if (fs::is_regular_file(status)) return kind_of_file(what);
   if (fs::exists(status)) throw Error(shown(what) + ": is neither a file nor a folder");
+  if (fs::exists(log_part_path(what), failure)) return SourceKind::log;  // its first segment is not finished
   if (looks_like_path(what)) throw Error(shown(what) + ": no such file or folder");
   find_environment(what);  // names the nearest
   return SourceKind::task;

@@ -74,10 +74,11 @@ const Telemetry* PolicySource::telemetry() {
   return &*telemetry_;
 }
 
-std::unique_ptr<WorldSource> open_policy_source(const SourceOptions& options) {
+std::unique_ptr<WorldSource> open_policy_source(const SourceOptions& options, PolicyTarget target) {
   if (!options.env_options.empty())
     throw Error("--env." + options.env_options[0] + ": " + options.what + " says the options of its task itself");
-  const Safetensors file = read_policy({.path = options.what, .task = options.task, .activation = {}});
+  target.path = options.what;
+  const Safetensors file = read_policy(target);
   const CheckpointInfo info = checkpoint_info(file);
   check_policy(file, policy_of(info));  // before memory is asked for as the file's configuration says
   BatchConfig config;
@@ -88,6 +89,10 @@ std::unique_ptr<WorldSource> open_policy_source(const SourceOptions& options) {
   config.evaluation = true;
   config.options = info.config.env;
   return std::make_unique<PolicySource>(file, info, config, options.stochastic, options.what);
+}
+
+std::unique_ptr<WorldSource> open_policy_source(const SourceOptions& options) {
+  return open_policy_source(options, {.path = {}, .task = options.task, .activation = {}});
 }
 
 }  // namespace hotloop

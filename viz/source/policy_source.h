@@ -5,6 +5,7 @@
 #include <string>
 
 #include "train/checkpoint.h"
+#include "train/foreign_policy.h"
 #include "train/policy_net.h"
 #include "viz/source/task_source.h"
 
@@ -28,5 +29,8 @@ class PolicySource final : public TaskSource {
   std::uintmax_t read_bytes_ = 0;
   std::optional<Telemetry> telemetry_;
 };
+
+// Of the options' run or checkpoint, of which target says more, but not the path.
+std::unique_ptr<WorldSource> open_policy_source(const SourceOptions& options, PolicyTarget target);
 
 }  // namespace hotloop
