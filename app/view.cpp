@@ -22,7 +22,7 @@ struct ViewArguments {
   SourceOptions source;
   ViewerOptions viewer;
   HeadlessOptions pictures;
-  std::string worlds, seed = "1", frames, width, height, quality = "auto";
+  std::string worlds, seed, actions, frames, width, height, quality = "auto";
   bool headless = false, no_layout = false;
 };
 
@@ -57,13 +57,38 @@ int view_headless(WorldSource& source, const ViewArguments& arguments) {
   return stop_status();
 }
 
+// Options that change nothing of what is viewed are mistakes.
+void refuse_unused(const ViewArguments& arguments, SourceKind kind) {
+  const auto refuse = [&](const char* flag, bool given, const char* reason) {
+    if (given) throw Error(fmt::format("view: {}: {}", flag, reason));
+  };
+  const SourceOptions& source = arguments.source;
+  const bool by_policy = arguments.actions.empty() || arguments.actions == "policy";
+  if (kind == SourceKind::log) {
+    constexpr const char* kReason = "is not for a log, which shows what was recorded";
+    refuse("--worlds", !arguments.worlds.empty(), kReason);
+    refuse("--seed", !arguments.seed.empty(), kReason);
+    refuse("--actions", !arguments.actions.empty(), kReason);
+    refuse("--stochastic", source.stochastic, kReason);
+  } else if (kind == SourceKind::policy) {
+    refuse("--stochastic", source.stochastic && !by_policy, "is for --actions policy");
+    return;
+  } else {
+    constexpr const char* kReason = "needs a policy: view a run or a checkpoint";
+    refuse("--actions policy", arguments.actions == "policy", kReason);
+    refuse("--stochastic", source.stochastic, kReason);
+  }
+  refuse("--task", !source.task.empty(), "is for policies of CleanRL and Stable-Baselines3");
+}
+
 int view(ViewArguments& arguments, const std::vector<Setting>& settings) {
   SourceOptions& source = arguments.source;
   if (source.what.empty()) throw Error("view: name a task, an MJCF or URDF file, a run, a checkpoint or a log");
   if (!arguments.worlds.empty())
     parse_value("--worlds", arguments.worlds, {.low = 1, .high = kMaxWorlds}, source.worlds);
-  parse_value("--seed", arguments.seed, {.low = 0, .high = 9e18}, source.seed);
-  parse_value("--actions", source.actions, {.choices = {"policy", "random", "zero"}}, source.actions);
+  if (!arguments.seed.empty()) parse_value("--seed", arguments.seed, {.low = 0, .high = 9e18}, source.seed);
+  if (!arguments.actions.empty())
+    parse_value("--actions", arguments.actions, {.choices = {"policy", "random", "zero"}}, source.actions);
   if (!arguments.frames.empty())
     parse_value("--frames", arguments.frames, {.low = 1, .high = kMaxFrames}, arguments.pictures.frames);
   set_side("--width", arguments.width, arguments.viewer.width, arguments.pictures.width);
@@ -74,7 +99,9 @@ int view(ViewArguments& arguments, const std::vector<Setting>& settings) {
   check_headless_flags(arguments);
   for (const Setting& setting : settings) source.env_options.push_back(setting.key + "=" + setting.text);
   source.warn = say;
-  if (source_kind(source.what) == SourceKind::log && !log_is_readable(source.what)) return 2;
+  const SourceKind kind = source_kind(source.what);
+  refuse_unused(arguments, kind);
+  if (kind == SourceKind::log && !log_is_readable(source.what)) return 2;
   const std::unique_ptr<WorldSource> worlds = open_source(source);
   listen_for_stop();
   if (arguments.headless) return view_headless(*worlds, arguments);
@@ -90,7 +117,7 @@ void add_source_flags(CLI::App* command, ViewArguments& arguments) {
   command->add_option("--seed", arguments.seed, "seed of resets and random actions (default 1)")->type_name("S");
   command->add_option("--device", arguments.source.device, "auto, cpu, cuda or cuda:N (default auto)")->type_name("D");
   command
-      ->add_option("--actions", arguments.source.actions,
+      ->add_option("--actions", arguments.actions,
                    "policy, random or zero: what worlds do where nobody else says it (default policy, else random)")
       ->type_name("A");
   command->add_flag("--stochastic", arguments.source.stochastic, "sample a policy's actions instead of its likeliest");

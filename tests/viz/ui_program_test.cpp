@@ -51,6 +51,22 @@ class UiProgram : public testing::Test {
   std::optional<Program> program;
 };
 
+TEST_F(UiProgram, RefusesOptionsWithoutEffect) {
+  const std::string model = HOTLOOP_SOURCE_DIR "/assets/mjcf/reacher.xml";
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"CartPole-v1", "--actions", "policy"}, "--actions policy: needs a policy: view a run or a checkpoint"},
+      {{"CartPole-v1", "--stochastic"}, "--stochastic: needs a policy: view a run or a checkpoint"},
+      {{model, "--task", "Ant-v5"}, "--task: is for policies of CleanRL and Stable-Baselines3"},
+  };
+  for (const auto& [arguments, message] : cases) {
+    std::vector<std::string> all = {"view"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    const ProgramResult result = run_program(all, folder.path(), kSeconds);
+    EXPECT_EQ(result.status, 2);
+    EXPECT_EQ(result.err, "hotloop: view: " + message + "\n");
+  }
+}
+
 TEST_F(UiProgram, ViewSavesAPictureAndQuits) {
   const unsigned long window = open(
       {"view", "CartPole-v1", "--worlds", "4", "--device", "cpu", "--width", "640", "--height", "480", "--no-layout"},

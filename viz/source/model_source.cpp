@@ -116,7 +116,7 @@ void ModelSource::read_actions(std::vector<float>& out) {
 
 std::unique_ptr<WorldSource> open_model_source(const SourceOptions& options) {
   if (!options.env_options.empty())
-    throw Error("--env." + options.env_options[0] + ": " + options.what + " is a model; options are for tasks");
+    throw Error("--" + options.env_options[0] + ": " + options.what + " is a model; options are for tasks");
   auto model = load_model(options.what);
   if (options.warn)
     for (const std::string& line : model->warnings()) options.warn(line);

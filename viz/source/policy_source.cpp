@@ -76,7 +76,7 @@ const Telemetry* PolicySource::telemetry() {
 
 std::unique_ptr<WorldSource> open_policy_source(const SourceOptions& options, PolicyTarget target) {
   if (!options.env_options.empty())
-    throw Error("--env." + options.env_options[0] + ": " + options.what + " says the options of its task itself");
+    throw Error("--" + options.env_options[0] + ": " + options.what + " says the options of its task itself");
   target.path = options.what;
   const Safetensors file = read_policy(target);
   const CheckpointInfo info = checkpoint_info(file);
