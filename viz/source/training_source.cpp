@@ -190,6 +190,7 @@ WorldReport TrainingSource::report(std::int64_t world) {
   report.reward = first(item("next/reward"));
   report.terminated = first(item("next/terminated")) != 0;
   report.truncated = first(item("next/truncated")) != 0;
+  if (!info_.reward_terms.empty()) report.reward_terms = item(kRewardTermsKey);
   return report;
 }
 
