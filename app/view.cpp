@@ -26,6 +26,13 @@ struct ViewArguments {
   bool headless = false, no_layout = false;
 };
 
+// HDF5's library may crash over damaged logs: they are read once in a process of their own.
+bool logs_are_readable(const SourceOptions& source) {
+  for (const std::string& what : {source.what, source.beside})
+    if (!what.empty() && source_kind(what) == SourceKind::log && !log_is_readable(what)) return false;
+  return true;
+}
+
 void check_headless_flags(const ViewArguments& arguments) {
   if (arguments.headless) {
     if (arguments.pictures.out.empty() && arguments.pictures.video.empty())
@@ -99,9 +106,8 @@ int view(ViewArguments& arguments, const std::vector<Setting>& settings) {
   check_headless_flags(arguments);
   for (const Setting& setting : settings) source.env_options.push_back(setting.key + "=" + setting.text);
   source.warn = say;
-  const SourceKind kind = source_kind(source.what);
-  refuse_unused(arguments, kind);
-  if (kind == SourceKind::log && !log_is_readable(source.what)) return 2;
+  refuse_unused(arguments, source_kind(source.what));
+  if (!logs_are_readable(source)) return 2;
   const std::unique_ptr<WorldSource> worlds = open_source(source);
   listen_for_stop();
   if (arguments.headless) return view_headless(*worlds, arguments);
@@ -112,6 +118,7 @@ int view(ViewArguments& arguments, const std::vector<Setting>& settings) {
 void add_source_flags(CLI::App* command, ViewArguments& arguments) {
   command->add_option("TASK|MODEL.xml|RUN|LOG.h5", arguments.source.what,
                       "a task, an MJCF or URDF file, a run's folder or checkpoint, or a trajectory log");
+  command->add_option("LOG.h5", arguments.source.beside, "another log of the same task, shown beside the first");
   command->add_option("--worlds", arguments.worlds, "how many worlds (default: as suits what is viewed)")
       ->type_name("N");
   command->add_option("--seed", arguments.seed, "seed of resets and random actions (default 1)")->type_name("S");

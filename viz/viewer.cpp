@@ -83,6 +83,7 @@ void Viewer::move_time(double elapsed) {
   p.view.step_seconds = now() - start;
   p.simulated = std::max(0.0, source.time() - before);
   p.view.recorder.update(source, p.view.selected);
+  if (const std::int64_t other = source.partner(p.view.selected); other >= 0) p.view.partner.update(source, other);
   p.view.frame_seconds = elapsed;
   if (elapsed > 0) p.view.picture_rate += 0.1 * (1 / elapsed - p.view.picture_rate);
 }

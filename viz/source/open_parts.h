@@ -16,6 +16,9 @@ std::unique_ptr<WorldSource> open_policy_source(const SourceOptions& options);
 // A trajectory log.
 std::unique_ptr<WorldSource> open_log_source(const SourceOptions& options);
 
+// Two of them, one beside the other.
+std::unique_ptr<WorldSource> open_pair_source(const SourceOptions& options);
+
 // What `what` is, from its name and, of a file, its first bytes; its kind is that of the source. Error, one line, where
 // it is nothing that can be opened.
 SourceKind source_kind(const std::string& what);

@@ -73,6 +73,7 @@ EnvOptions parse_env_options(const std::vector<std::string>& texts) {
 }
 
 std::unique_ptr<WorldSource> open_source(const SourceOptions& options) {
+  if (!options.beside.empty()) return open_pair_source(options);
   switch (source_kind(options.what)) {
     case SourceKind::task:
       return open_task_source(options);

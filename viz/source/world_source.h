@@ -148,12 +148,21 @@ class WorldSource {
     static const std::vector<EpisodeMark> none;
     return none;
   }
+  // The position of an episode's first or last row. A source may move what it shows beside the episode's own world.
+  virtual std::int64_t jump(const EpisodeMark& mark, bool to_end) { return to_end ? mark.last_row : mark.first_row; }
+
+  // ---- two logs side by side
+  // The world of the other log that stands beside this one; -1: there is none.
+  virtual std::int64_t partner(std::int64_t /*world*/) const { return -1; }
+  // Where a number alone would not do; empty else.
+  virtual std::string world_name(std::int64_t /*world*/) const { return {}; }
 };
 
 // What `hotloop view` was given: a task's name, or a path (MJCF or URDF, a run's folder or checkpoint, a log). Error,
 // one line, for what is none of these. worlds 0: as many as suit the kind.
 struct SourceOptions {
   std::string what;
+  std::string beside = {};  // of a log: another one of the same task, shown beside it
   std::int64_t worlds = 0;
   std::int64_t seed = 1;
   std::string device = "auto";

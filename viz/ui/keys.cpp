@@ -30,12 +30,12 @@ void flip_sites(View& view) {
 // To the first row after (or the last before) the present one at which an episode of the selected world ends.
 void to_episode_end(View& view, int direction) {
   const std::int64_t here = view.source.position();
-  std::int64_t best = -1;
+  const WorldSource::EpisodeMark* best = nullptr;
   for (const WorldSource::EpisodeMark& mark : view.source.episodes()) {
     if (mark.world != view.selected || (mark.last_row - here) * direction <= 0) continue;
-    if (best < 0 || (best - mark.last_row) * direction > 0) best = mark.last_row;
+    if (best == nullptr || (best->last_row - mark.last_row) * direction > 0) best = &mark;
   }
-  if (best >= 0) view.pacer.seek(best);
+  if (best != nullptr) view.go_to(*best, true);
 }
 
 void scale_font(View& view, float factor) {

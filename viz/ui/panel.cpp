@@ -4,6 +4,7 @@
 #include <imgui.h>
 #include <imgui_internal.h>
 #include <imgui_stdlib.h>
+#include <implot.h>
 
 #include <algorithm>
 #include <cctype>
@@ -137,6 +138,19 @@ bool choice(const char* label, bool& value, bool means) {
   const bool clicked = ImGui::RadioButton(label, value == means);
   if (clicked) value = means;
   return clicked;
+}
+
+void plot_signal(const View& view, const Signal& signal) {
+  const std::string name = signal_name(signal, view.source.info());
+  const std::int64_t other = view.source.partner(view.selected);
+  std::vector<double> time, value;
+  view.recorder.series(signal, time, value);
+  const std::string own = other < 0 ? name : name + ", " + view.selected_name();
+  ImPlot::PlotLine(own.c_str(), time.data(), value.data(), static_cast<int>(time.size()));
+  if (other < 0) return;
+  view.partner.series(signal, time, value);
+  ImPlot::PlotLine((name + ", " + view.source.world_name(other)).c_str(), time.data(), value.data(),
+                   static_cast<int>(time.size()));
 }
 
 void filter_field(std::string& filter) {

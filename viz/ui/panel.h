@@ -33,6 +33,8 @@ bool is_number(View& view, const std::string& name, double value);
 bool due(View& view, const char* key, double seconds);
 // A choice of text by buttons side by side, as ImGui's RadioButton.
 bool choice(const char* label, bool& value, bool means);
+// In a plot: a signal of the selected world over time, and that of the world beside it where two logs are compared.
+void plot_signal(const View& view, const Signal& signal);
 // A text field for a filter, and whether `name` passes it (case does not matter).
 void filter_field(std::string& filter);
 bool passes(const std::string& filter, const std::string& name);

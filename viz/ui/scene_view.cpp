@@ -41,9 +41,20 @@ void body_labels(const View& view) {
   }
 }
 
+// Where worlds of two logs stand side by side: which is which, under each.
+void world_labels(const View& view) {
+  constexpr std::int64_t kReadable = 64;
+  const WorldGrid grid = view.grid();
+  if (view.source.partner(grid.first) < 0 || grid.count > kReadable) return;
+  for (std::int64_t world = grid.first; world < grid.first + grid.count; ++world) {
+    const Float3 at = Scene::world_offset(grid, view.source.visual(), world);
+    label(view, {at[0], at[1], at[2]}, view.source.world_name(world).c_str());
+  }
+}
+
 // Which camera, world and body, in the picture's corner.
 void corner_text(const View& view) {
-  std::string text = "world " + std::to_string(view.selected) + "   camera: " + view.camera.name();
+  std::string text = "world " + view.selected_name() + "   camera: " + view.camera.name();
   if (view.selected_frame > 0)
     text += "   body: " + view.source.visual().frames[static_cast<std::size_t>(view.selected_frame)].name;
   if (view.hand.active) text += "   by hand";
@@ -164,6 +175,7 @@ void SceneView::draw(View& view, double seconds) {
         ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight | ImGuiButtonFlags_MouseButtonMiddle);
     dispatch_mouse(view, scene_, scale);
     if (view.flags.labels) body_labels(view);
+    if (view.drawing) world_labels(view);
     corner_text(view);
     number_blocks(view);
     latest_message(view);

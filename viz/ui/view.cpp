@@ -11,8 +11,24 @@ View::View(WorldSource& worlds)
 
 WorldGrid View::grid() const {
   WorldGrid shown{.first = first, .count = count, .spacing = spacing, .selected = selected};
-  if (alone) shown.first = selected, shown.count = 1;
+  if (alone) {
+    const std::int64_t other = source.partner(selected);
+    shown.first = other < 0 ? selected : std::min(selected, other);
+    shown.count = other < 0 ? 1 : 2;
+  }
   return shown;
+}
+
+void View::go_to(const WorldSource::EpisodeMark& mark, bool end) {
+  select_world(mark.world);
+  pacer.seek(source.jump(mark, end));
+  recorder.refresh();
+  partner.refresh();
+}
+
+std::string View::selected_name() const {
+  const std::string name = source.world_name(selected);
+  return name.empty() ? std::to_string(selected) : name;
 }
 
 // The shown range moves along, and a hand that was on another world lets go.

@@ -41,7 +41,7 @@ struct View {
   Pacer pacer;
   CameraControl camera;
   SceneFlags flags;
-  Recorder recorder;
+  Recorder recorder, partner;  // of the selected world, and of the other log's beside it
   Perturb perturb;
   bool push_refused = false;  // in the drag under way
   HandControl hand;
@@ -54,6 +54,9 @@ struct View {
   WorldGrid grid() const;
   std::int64_t max_shown = 1;  // room for frames
   void select_world(std::int64_t world);
+  void go_to(const WorldSource::EpisodeMark& mark, bool end);
+  // What the selected world is called in titles.
+  std::string selected_name() const;
   // That with the best or worst return of its running episode.
   void select_extreme_world(bool best);
   int selected_frame = -1;  // body; -1: none

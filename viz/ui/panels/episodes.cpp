@@ -11,11 +11,6 @@ namespace {
 
 using Mark = WorldSource::EpisodeMark;
 
-void go_to(View& view, const Mark& mark, std::int64_t row) {
-  view.select_world(mark.world);
-  view.pacer.seek(row);
-}
-
 void episode_row(View& view, const Mark& mark, int id) {
   ImGui::PushID(id);
   ImGui::TableNextColumn();
@@ -23,14 +18,15 @@ void episode_row(View& view, const Mark& mark, int id) {
   const bool inside = mark.world == view.selected && here >= mark.first_row && here <= mark.last_row;
   char label[32];
   std::snprintf(label, sizeof label, "%.5g###row", mark.episode_return);
-  if (ImGui::Selectable(label, inside)) go_to(view, mark, mark.first_row);
+  if (ImGui::Selectable(label, inside)) view.go_to(mark, false);
   tip("Jump to its start");
   ImGui::TableNextColumn();
-  ImGui::Text("%lld", static_cast<long long>(mark.world));
+  const std::string name = view.source.world_name(mark.world);
+  ImGui::TextUnformatted(name.empty() ? std::to_string(mark.world).c_str() : name.c_str());
   ImGui::TableNextColumn();
   ImGui::Text("%lld", static_cast<long long>(mark.last_row - mark.first_row + 1));
   ImGui::TableNextColumn();
-  if (ImGui::SmallButton(mark.terminated ? "terminated" : "truncated")) go_to(view, mark, mark.last_row);
+  if (ImGui::SmallButton(mark.terminated ? "terminated" : "truncated")) view.go_to(mark, true);
   tip("Jump to its end");
   ImGui::PopID();
 }
@@ -65,10 +61,10 @@ void draw_episodes(View& view) {
   if (state.by_return) std::stable_sort(order.begin(), order.end(), better);
   const auto [worst, best] = std::minmax_element(
       all.begin(), all.end(), [](const Mark& a, const Mark& b) { return a.episode_return < b.episode_return; });
-  if (ImGui::Button("Best")) go_to(view, *best, best->first_row);
+  if (ImGui::Button("Best")) view.go_to(*best, false);
   tip("To the start of the episode with the highest return");
   ImGui::SameLine();
-  if (ImGui::Button("Worst")) go_to(view, *worst, worst->first_row);
+  if (ImGui::Button("Worst")) view.go_to(*worst, false);
   tip("To the start of the episode with the lowest return");
   ImGui::SameLine();
   choice("By return", state.by_return, true);

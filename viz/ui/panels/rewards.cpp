@@ -30,14 +30,9 @@ void lines(const View& view) {
   if (!ImPlot::BeginPlot("##rewards", ImVec2(-1, -1), ImPlotFlags_NoMouseText)) return;
   ImPlot::SetupAxes("s", nullptr, ImPlotAxisFlags_AutoFit, ImPlotAxisFlags_AutoFit);
   ImPlot::SetupLegend(ImPlotLocation_NorthWest);
-  std::vector<double> time, value;
-  const auto line = [&](const Signal& signal) {
-    view.recorder.series(signal, time, value);
-    ImPlot::PlotLine(signal_name(signal, view.source.info()).c_str(), time.data(), value.data(),
-                     static_cast<int>(time.size()));
-  };
-  for (std::size_t i = 0; i < report.reward_terms.size(); ++i) line({Signal::Kind::term, static_cast<int>(i)});
-  line({Signal::Kind::reward, 0});
+  for (std::size_t i = 0; i < report.reward_terms.size(); ++i)
+    plot_signal(view, {Signal::Kind::term, static_cast<int>(i)});
+  plot_signal(view, {Signal::Kind::reward, 0});
   ImPlot::EndPlot();
 }
 

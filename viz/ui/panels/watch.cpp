@@ -37,12 +37,7 @@ void plot(const View& view) {
   if (!ImPlot::BeginPlot("##watch", ImVec2(-1, -1), ImPlotFlags_NoMouseText)) return;
   ImPlot::SetupAxes("s", nullptr, ImPlotAxisFlags_AutoFit, ImPlotAxisFlags_AutoFit);
   ImPlot::SetupLegend(ImPlotLocation_NorthWest);
-  std::vector<double> time, value;
-  for (const Signal& signal : view.panel.watch.signals) {
-    view.recorder.series(signal, time, value);
-    ImPlot::PlotLine(signal_name(signal, view.source.info()).c_str(), time.data(), value.data(),
-                     static_cast<int>(time.size()));
-  }
+  for (const Signal& signal : view.panel.watch.signals) plot_signal(view, signal);
   ImPlot::EndPlot();
 }
 

@@ -57,7 +57,7 @@ void draw_worlds(View& view) {
   if (ImGui::Button("See all")) align_camera(view);
   tip("The camera far enough off for all shown worlds (Ctrl A)");
   const WorldReport& report = view.recorder.report();
-  ImGui::SeparatorText("Selected world");
+  ImGui::SeparatorText(("World " + view.selected_name()).c_str());
   ImGui::Text("return %.4g after %lld steps", report.episode_return, static_cast<long long>(report.episode_length));
   ImGui::Text("reward %.4g", report.reward);
   if (report.terminated || report.truncated) ImGui::TextUnformatted(report.terminated ? "terminated" : "truncated");
