@@ -78,7 +78,7 @@ std::unique_ptr<Trainer> make_population_trainer(const std::vector<TrainConfig>&
   if (!device.is_cuda()) throw Error("a population in the same kernels: needs a CUDA device, this run is on the CPU");
   if (config.road == "auto") config.road = "fused";
   choose_road(config, device);
-  if (config.road != "fused") throw Error("--num_seeds: needs the fused road, road is " + config.road);
+  if (config.road != "fused") throw Error("--num-seeds: needs the fused road, road is " + config.road);
   return std::make_unique<FusedPpoTrainer>(config, env, device, members);
 }
 
