@@ -1,5 +1,7 @@
 #include "app/policy_flags.h"
 
+#include <filesystem>
+
 #include "sim/core/error.h"
 #include "sim/core/registry.h"
 #include "sim/core/value.h"
@@ -27,6 +29,9 @@ PolicyTarget parse_policy_flags(const std::string& command, const PolicyFlags& f
     std::string choice;
     parse_value("--checkpoint", flags.checkpoint, {.choices = {"best", "latest"}}, choice);
     target.checkpoint = choice == "best" ? CheckpointChoice::best : CheckpointChoice::latest;
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(flags.target, ignored))
+      throw Error("--checkpoint " + choice + ": chooses in a run folder, and " + shown(flags.target) + " is a file");
   }
   if (!flags.activation.empty())
     parse_value("--activation", flags.activation, {.choices = {"tanh", "relu", "elu", "silu"}}, target.activation);

@@ -35,6 +35,9 @@ int record(RecordArguments& arguments) {
   parse_value("--num-envs", arguments.num_envs, {.low = 1, .high = 1e6}, options.num_envs);
   parse_value("--seed", arguments.seed, {.low = 0, .high = 9e18}, options.seed);
   options.policy = parse_policy_flags("record", policy);
+  parse_value("--description", options.description, {}, options.description);
+  for (std::string& author : options.authors) parse_value("--author", author, {}, author);
+  for (std::string& email : options.author_emails) parse_value("--author-email", email, {}, email);
   if (!arguments.ref_min_score.empty())
     parse_value("--ref-min-score", arguments.ref_min_score, {}, options.ref_min_score.emplace());
   if (!arguments.ref_max_score.empty())

@@ -31,10 +31,8 @@ struct RepairArguments {
 // `child`. Nothing that another process may have made meanwhile: what has its final name, or is being written.
 void remove_left(const fs::path& output, long child) {
   std::error_code ignored;
-  bool more = true;
-  for (std::int64_t n = 0; more; ++n) {
-    const fs::path segment = log_segment_path(output, n), part = log_part_path(segment);
-    more = fs::exists(segment, ignored) || fs::exists(part, ignored);
+  for (const std::int64_t n : log_segments(output)) {
+    const fs::path part = log_part_path(log_segment_path(output, n));
     if (fs::exists(part, ignored) && !is_held(part)) fs::remove(part, ignored);
   }
   const std::string staged = "." + output.filename().string() + ".tmp-" + std::to_string(child) + "-";
@@ -66,8 +64,11 @@ int repair_inside(const RepairArguments& arguments) {
   const Repaired repaired = repair(arguments.path, arguments.output);
   std::string text;
   for (const std::string& problem : repaired.problems) text += "problem: " + one_line(problem) + "\n";
+  const std::string left_out = !repaired.lost_more     ? std::to_string(repaired.left_out)
+                               : repaired.left_out > 0 ? fmt::format("at least {}", repaired.left_out)
+                                                       : "an unknown number";
   text += fmt::format("{} recovered in {}, {} left out\n", counted(repaired.recovered, repaired.what),
-                      shown(arguments.output), repaired.left_out);
+                      shown(arguments.output), left_out);
   write_output(text);
   return 0;
 }

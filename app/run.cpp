@@ -22,6 +22,8 @@
 namespace hotloop {
 namespace {
 
+constexpr std::size_t kMostMessage = 2000;  // [bytes]
+
 std::vector<std::string> command_names(const Cli& cli) {
   std::vector<std::string> names;
   for (const CLI::App* command : cli.root.get_subcommands({})) names.push_back(command->get_name());
@@ -68,10 +70,10 @@ void check_options(const CLI::App& command, const std::vector<std::string>& args
     if (is_flag) continue;
     if (!given.insert(name).second && option->get_items_expected_max() <= 1)
       throw Error(name + ": given twice, keep one");
-    if (equals != std::string::npos) continue;
-    if (i + 1 == args.size() || is_option(args[i + 1]))
+    if (equals == std::string::npos && (i + 1 == args.size() || is_option(args[i + 1])))
       throw Error(name + ": needs a value, " + option->get_description());
-    ++i;
+    if (equals == std::string::npos ? args[++i].empty() : equals + 1 == args[i].size())
+      throw Error(name + " '': must not be empty");
   }
 }
 
@@ -124,8 +126,15 @@ void open_standard_descriptors() {
       return;
 }
 
+// Of a message that repeats what is much too long to be read, a path of thousands of characters, the middle is left
+// out.
+std::string shortened(const std::string& text) {
+  if (text.size() <= kMostMessage) return text;
+  return text.substr(0, kMostMessage / 2) + " ... " + text.substr(text.size() - kMostMessage / 2);
+}
+
 int fail(int status, const std::string& text) {
-  std::fputs(("hotloop: " + one_line(text) + "\n").c_str(), stderr);
+  std::fputs(("hotloop: " + one_line(shortened(text)) + "\n").c_str(), stderr);
   return status;
 }
 

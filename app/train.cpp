@@ -86,9 +86,9 @@ int train(Cli& cli, TrainArguments& arguments) {
                 shown(arguments.target));
   if (arguments.has_target) refuse_run_folder(arguments.target);
   if (!arguments.num_seeds.empty()) {
-    parse_value("--num_seeds", arguments.num_seeds, {.low = 1, .high = 1'000'000}, options.num_seeds);
+    parse_value("--num-seeds", arguments.num_seeds, {.low = 1, .high = 1'000'000}, options.num_seeds);
     if (!options.resume.empty())
-      throw Error("--num_seeds " + arguments.num_seeds + ": a resumed population keeps its members");
+      throw Error("--num-seeds " + arguments.num_seeds + ": a resumed population keeps its members");
   }
   if (!options.sweep.empty() && !options.resume.empty())
     throw Error("--sweep " + shown(options.sweep) + ": a resumed population keeps its members");

@@ -89,7 +89,7 @@ struct ReplayOptions {
   bool check = false;  // what a replay does anyway
 };
 // Simulates what a log holds again, from its states with its actions, and compares bit by bit. Returns 0 where all is
-// equal, 1 where something differs.
+// equal, 1 where something differs, could not be read, or nothing is there to compare.
 int replay_command(const ReplayOptions& options);
 
 struct ConvertOptions {

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "data/dataset/async_writer.h"
+#include "data/dataset/describe.h"
 #include "data/dataset/log_episodes.h"
 #include "data/dataset/target.h"
 #include "data/dataset/work_folder.h"
@@ -66,13 +67,16 @@ void take_terms(const std::string& path, const LogReader& log, EnvSpec& env) {
 class ConvertFolder {
  public:
   explicit ConvertFolder(const fs::path& target)
-      : folder_(work_folder(target, "converting")), lock_((make_folder(folder_), lock_work_folder(folder_))) {
+      : folder_(work_folder(target, "converting")),
+        made_(missing_folders(target)),
+        lock_((make_folder(folder_), lock_work_folder(folder_))) {
     std::error_code ignored;
     fs::remove_all(dataset(), ignored);
   }
   ~ConvertFolder() {
     std::error_code ignored;
     fs::remove_all(folder_, ignored);
+    remove_empty(made_);
   }
   ConvertFolder(const ConvertFolder&) = delete;
   ConvertFolder& operator=(const ConvertFolder&) = delete;
@@ -82,6 +86,7 @@ class ConvertFolder {
 
  private:
   fs::path folder_;
+  std::vector<fs::path> made_;
   detail::Descriptor lock_;
 };
 
@@ -130,7 +135,9 @@ int convert_command(const ConvertOptions& options) {
   // a run begins with a reset of every world; those at random times begin no whole episode
   const bool starts_whole = !log.iterations().empty() && log.iterations()[0].index == 0 && !config.random_episode_start;
   const LoggedEpisodes episodes = find_episodes(log, starts_whole);
-  if (episodes.whole.empty()) throw Error(options.log + ": holds no whole episode");
+  if (episodes.whole.empty())
+    throw Error(options.log + ": holds no whole episode" +
+                (log.lost_iterations() ? " in the parts that can be read" : ""));
   std::int64_t steps = 0;
   listen_for_stop();
   try {
@@ -144,12 +151,19 @@ int convert_command(const ConvertOptions& options) {
     return stopped.status;
   }
   line.clear();
-  if (options.quiet) return 0;
+  const int status = log.lost_iterations() ? 1 : 0;
+  if (options.quiet) return status;
   line.message(fmt::format("{}, {} of {} in {}", counted(static_cast<std::int64_t>(episodes.whole.size()), "episode"),
                            counted(steps, "step"), info.env.name, target.string()));
-  line.message(fmt::format("left out: {} begun before the log or in a gap of it, {} cut by a gap, {} unfinished",
-                           counted(episodes.begun_before, "episode"), episodes.cut, episodes.unfinished));
-  return 0;
+  if (dataset_format(options.format) == DatasetFormat::minari && gymnasium_spec_json(info).empty())
+    line.message(kNoEnvSpec);
+  // a play's worlds go on until the last of them has ended its episode
+  const bool play = log.info().source == kPlaySource;
+  line.message(fmt::format("left out: {} begun before the log or in a gap of it, {} cut by a gap, {} {}{}",
+                           counted(episodes.begun_before, "episode"), episodes.cut, episodes.unfinished,
+                           play ? "that the play was not about" : "unfinished",
+                           status == 0 ? "" : "; and an unknown number in parts of the log that cannot be read"));
+  return status;
 }
 
 }  // namespace hotloop

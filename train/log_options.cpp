@@ -66,9 +66,15 @@ std::vector<std::int32_t> select_worlds(const std::string& text, std::int64_t nu
   std::int64_t begin = 0, count = num_envs;
   const std::size_t dash = text.find('-');
   if (text.find(',') != std::string::npos) {
-    std::set<std::int32_t> worlds;
-    for (const std::string& word : split(text)) worlds.insert(static_cast<std::int32_t>(world(word)));
-    return {worlds.begin(), worlds.end()};
+    std::vector<std::int32_t> worlds;
+    for (const std::string& word : split(text)) {
+      const auto number = static_cast<std::int32_t>(world(word));
+      if (!worlds.empty() && number <= worlds.back())
+        throw Error("--log-envs " + shown(text) + ": world " + std::to_string(number) + " after " +
+                    std::to_string(worlds.back()) + ": a list must ascend");
+      worlds.push_back(number);
+    }
+    return worlds;
   }
   if (dash != std::string::npos && dash > 0) {
     begin = world(text.substr(0, dash));

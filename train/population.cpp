@@ -20,7 +20,7 @@ std::vector<TrainConfig> with_seeds(const TrainConfig& config, std::int64_t num_
 std::vector<TrainConfig> population_members(const TrainConfig& config, const Sweep& sweep, std::int64_t num_seeds) {
   const auto combinations = static_cast<std::int64_t>(sweep.combinations.size());
   if (num_seeds > kMostMembers / combinations)
-    throw Error(fmt::format("--num_seeds {}: {} members ({} combinations of the sweep), more than {}", num_seeds,
+    throw Error(fmt::format("--num-seeds {}: {} members ({} combinations of the sweep), more than {}", num_seeds,
                             num_seeds * combinations, combinations, kMostMembers));
   std::vector<TrainConfig> members;
   for (const std::vector<Setting>& combination : sweep.combinations) {

@@ -200,19 +200,22 @@ class Recorder {
 EpisodeSpool open_spool(const fs::path& folder, const RecordOptions& options, const Json& recording,
                         const EnvSpec& spec) {
   check_not_locked(folder);
-  const std::string before = EpisodeSpool::recording_of(folder);
+  const std::string text = recording.dump(2) + "\n";
+  const bool lost = EpisodeSpool::recording_of(folder).empty() && EpisodeSpool::holds_data(folder);
+  const bool begun = lost || !EpisodeSpool::recording_of(folder).empty();
   const std::string target = "'" + target_of(folder).string() + "'";
-  if (options.resume && !before.empty()) {
+  if (options.resume && begun) {
+    if (lost) EpisodeSpool::restore_recording(folder, text);
     EpisodeSpool::check_recording(folder, recording.dump());
     return EpisodeSpool::resume(folder, spec);
   }
-  if (!before.empty())
+  if (begun)
     throw Error("an interrupted recording of " + target +
                 " is there; go on by the same command with --resume, or to record anew, " + remove_hint(folder));
   std::error_code ignored;
   if (options.resume && !fs::exists(folder, ignored)) throw Error("--resume: no interrupted recording of " + target);
   try {
-    return EpisodeSpool::create(folder, recording.dump(2) + "\n", spec);
+    return EpisodeSpool::create(folder, text, spec);
   } catch (const Error& e) {
     throw Error(told_of_target(e.what(), folder));
   }
@@ -267,6 +270,7 @@ int record_command(const RecordOptions& options) {
   const std::int64_t worlds = worlds_of_a_round(actor.spec, actor.max_episode_steps, wanted);
   const Json recording = recording_json(options, actor, info, device, worlds);
   const fs::path folder = work_folder(target, "recording");
+  const std::vector<fs::path> made = missing_folders(target);
   listen_for_stop();
   EpisodeSpool spool = open_spool(folder, options, recording, actor.spec);
   Recorder recorder(options, actor, exec, worlds);
@@ -275,16 +279,19 @@ int record_command(const RecordOptions& options) {
     write_from_spool(spool, format, info, target, recorder);
   } catch (const Error& e) {
     const bool kept = spool.episodes() > 0;
-    if (!kept) spool.remove();
+    if (!kept) spool.remove(), remove_empty(made);
     throw Error(told_of_target(e.what(), folder) +
                 (kept ? "; what was recorded is kept: go on by the same command with --resume" : ""));
   } catch (const Stopped& stopped) {
     recorder.clear();
-    return stop(spool, stopped);
+    const int status = stop(spool, stopped);
+    remove_empty(made);
+    return status;
   }
   spool.remove();
   recorder.message(fmt::format("{}, {} of {} in {}", counted(spool.episodes(), "episode"),
                                counted(spool.steps(), "step"), info.env.name, target.string()));
+  if (format == DatasetFormat::minari && gymnasium_spec_json(info).empty()) recorder.message(kNoEnvSpec);
   return 0;
 }
 

@@ -27,6 +27,7 @@ class Replay {
   void run();
 
   std::int64_t rows = 0, differences = 0, states = 0;
+  std::int64_t compared = 0;  // arrays of the log, states among them
   std::optional<Difference> first;
 
  private:
@@ -51,6 +52,7 @@ void Replay::note(Difference difference) {
 template <class T>
 void Replay::compare(const char* key, std::int64_t row, const std::vector<T>& was, const std::vector<T>& is) {
   if (was.size() != is.size()) throw Error(std::string("log: '") + key + "' has another shape than the task gives it");
+  ++compared;
   if (std::memcmp(was.data(), is.data(), was.size() * sizeof(T)) == 0) return;
   const std::size_t item = was.size() / log_.env_index().size();
   for (std::size_t i = 0; i < was.size(); ++i)
@@ -63,7 +65,7 @@ void Replay::compare_state(std::int64_t iteration) {
   std::vector<std::byte> was(log_.state_bytes());
   log_.read_state(iteration, was.data());
   const std::vector<std::byte> is = again_.state();
-  ++states;
+  ++states, ++compared;
   const auto at = std::mismatch(was.begin(), was.end(), is.begin());
   if (at.first == was.end()) return;
   const auto byte = [](std::byte b) { return std::to_string(std::to_integer<int>(b)); };
@@ -137,38 +139,45 @@ void Replay::run() {
   }
 }
 
+std::string json_text(const ReplayOptions& options, const LogReader& log, const Replay& replay) {
+  nlohmann::ordered_json out = {{"log", options.log},      {"task", log.info().task},
+                                {"rows", replay.rows},     {"worlds", log.num_worlds()},
+                                {"states", replay.states}, {"differences", replay.differences}};
+  if (replay.first)
+    out["first"] = {{"row", replay.first->row},
+                    {"world", replay.first->world},
+                    {"key", replay.first->key},
+                    {"logged", replay.first->logged},
+                    {"replayed", replay.first->replayed}};
+  out["problems"] = log.problems();
+  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+std::string verdict(const LogReader& log, const Replay& replay) {
+  if (replay.compared == 0) return "nothing to compare\n";
+  if (replay.differences == 0)
+    return log.problems().empty() ? "equal, bit by bit\n" : "equal, bit by bit, as far as the log could be read\n";
+  const Difference& d = *replay.first;
+  return fmt::format("{} values differ; the first: row {}, {}{}: logged {}, replayed {}\n", replay.differences, d.row,
+                     d.world >= 0 ? fmt::format("world {}, ", d.world) : std::string(), d.key, d.logged, d.replayed);
+}
+
 }  // namespace
 
 int replay_command(const ReplayOptions& options) {
   const LogReader log(options.log);
-  for (const std::string& problem : log.problems()) write_output(problem + "\n");
   Replay replay(log, options.log, replay_device(log, options.log, options.device));
   replay.run();
-  const bool equal = replay.differences == 0;
   if (options.json) {
-    nlohmann::ordered_json out = {{"log", options.log},      {"task", log.info().task},
-                                  {"rows", replay.rows},     {"worlds", log.num_worlds()},
-                                  {"states", replay.states}, {"differences", replay.differences}};
-    if (replay.first)
-      out["first"] = {{"row", replay.first->row},
-                      {"world", replay.first->world},
-                      {"key", replay.first->key},
-                      {"logged", replay.first->logged},
-                      {"replayed", replay.first->replayed}};
-    write_output(out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-    return equal ? 0 : 1;
+    write_output(json_text(options, log, replay));
+  } else {
+    std::string text;
+    for (const std::string& problem : log.problems()) text += "problem: " + one_line(problem) + "\n";
+    text += fmt::format("{}: {} rows of {} worlds of {} simulated again, {} states compared\n", options.log,
+                        replay.rows, log.num_worlds(), one_line(log.info().task), replay.states);
+    write_output(text + verdict(log, replay));
   }
-  write_output(fmt::format("{}: {} rows of {} worlds of {} simulated again, {} states compared\n", options.log,
-                           replay.rows, log.num_worlds(), one_line(log.info().task), replay.states));
-  if (equal) {
-    write_output("equal, bit by bit\n");
-    return 0;
-  }
-  const Difference& d = *replay.first;
-  write_output(fmt::format("{} values differ; the first: row {}, {}{}: logged {}, replayed {}\n", replay.differences,
-                           d.row, d.world >= 0 ? fmt::format("world {}, ", d.world) : std::string(), d.key, d.logged,
-                           d.replayed));
-  return 1;
+  return replay.differences == 0 && replay.compared > 0 && log.problems().empty() ? 0 : 1;
 }
 
 }  // namespace hotloop

@@ -87,7 +87,7 @@ std::unique_ptr<Trainer> make_population_trainer(const std::vector<TrainConfig>&
                                                  Device device) {
   if (!device.is_cuda()) throw Error("a population in the same kernels: needs a CUDA device, this run is on the CPU");
   const std::string reason = why_no_population(members.front(), device);
-  if (!reason.empty()) throw Error("--num_seeds: " + reason);
+  if (!reason.empty()) throw Error("--num-seeds: " + reason);
   return std::make_unique<FusedPpoTrainer>(members.front(), env, device, members);
 }
 

@@ -13,6 +13,10 @@ std::string env_kwargs_json(const DatasetInfo& info);
 // differ.
 std::string gymnasium_spec_json(const DatasetInfo& info);
 
+// What a command says where that is "".
+inline constexpr const char* kNoEnvSpec =
+    "Gymnasium has no such environment: the metadata hold no env_spec, and recover_environment() has none to make";
+
 // What every format carries beside its own metadata, so that a dataset can be traced: one JSON object.
 std::string provenance_json(const DatasetInfo& info);
 

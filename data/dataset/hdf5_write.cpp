@@ -20,7 +20,16 @@ Hdf5Handle dataset_properties() {
   return properties;
 }
 
-std::string cannot_write(const std::string& name) { return "cannot write '" + name + "'"; }
+std::string cannot_write(const std::string& file) { return "cannot write '" + file + "'"; }
+std::string cannot_write(const std::string& file, const std::string& name) {
+  return cannot_write(file) + ": '" + name + "'";
+}
+
+std::string file_of(hid_t object) {
+  std::string name(static_cast<std::size_t>(std::max<ssize_t>(0, H5Fget_name(object, nullptr, 0))), '\0');
+  H5Fget_name(object, name.data(), name.size() + 1);
+  return name;
+}
 
 Hdf5Handle create_file(const std::filesystem::path& path) {
   const Hdf5Quiet quiet;
@@ -45,20 +54,21 @@ Hdf5File::Hdf5File(const std::filesystem::path& path)
 
 Hdf5Handle Hdf5File::create_group(hid_t parent, const std::string& name) const {
   return Hdf5Handle(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, group_properties_.get(), H5P_DEFAULT),
-                    cannot_write(name));
+                    cannot_write(path_.string(), name));
 }
 
 void Hdf5File::write_dataset(hid_t group, const std::string& name, hid_t type, const std::vector<hsize_t>& dims,
                              const void* data) {
-  const Hdf5Handle space(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr), cannot_write(name));
+  const Hdf5Handle space(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr),
+                         cannot_write(path_.string(), name));
   const Hdf5Handle set(
       H5Dcreate2(group, name.c_str(), type, space.get(), H5P_DEFAULT, set_properties_.get(), H5P_DEFAULT),
-      cannot_write(name));
+      cannot_write(path_.string(), name));
   std::size_t bytes = H5Tget_size(type);
   for (const hsize_t n : dims) bytes *= n;
   if (bytes == 0) return;
   const haddr_t place = H5Dget_offset(set.get());
-  if (place == HADDR_UNDEF) throw Error(cannot_write(name));
+  if (place == HADDR_UNDEF) throw Error(cannot_write(path_.string(), name));
   values_.write(place, data, bytes);
 }
 
@@ -70,7 +80,10 @@ void Hdf5File::finish() {
 }
 
 RowDataset::RowDataset(hid_t group, const std::string& name, Hdf5Handle type, std::vector<hsize_t> row_dims)
-    : name_(name), type_(std::move(type)), dims_(std::move(row_dims)), row_bytes_(H5Tget_size(type_.get())) {
+    : name_(cannot_write(file_of(group), name)),
+      type_(std::move(type)),
+      dims_(std::move(row_dims)),
+      row_bytes_(H5Tget_size(type_.get())) {
   for (const hsize_t n : dims_) row_bytes_ *= n;
   chunk_rows_ = std::max<std::size_t>(1, kChunkBytes / row_bytes_);
   chunk_.resize(chunk_rows_ * row_bytes_);
@@ -79,11 +92,11 @@ RowDataset::RowDataset(hid_t group, const std::string& name, Hdf5Handle type, st
   most[0] = H5S_UNLIMITED;
   chunk[0] = chunk_rows_;
   const int rank = static_cast<int>(dims_.size());
-  const Hdf5Handle space(H5Screate_simple(rank, dims_.data(), most.data()), cannot_write(name));
+  const Hdf5Handle space(H5Screate_simple(rank, dims_.data(), most.data()), name_);
   const Hdf5Handle layout = dataset_properties();
-  hdf5_check(H5Pset_chunk(layout.get(), rank, chunk.data()), cannot_write(name));
+  hdf5_check(H5Pset_chunk(layout.get(), rank, chunk.data()), name_);
   set_ = Hdf5Handle(H5Dcreate2(group, name.c_str(), type_.get(), space.get(), H5P_DEFAULT, layout.get(), H5P_DEFAULT),
-                    cannot_write(name));
+                    name_);
 }
 
 void RowDataset::append(const void* data, std::size_t rows) {
@@ -108,9 +121,8 @@ void RowDataset::write_chunk() {
   start[0] = dims_[0];
   dims_[0] += pending_ / row_bytes_;
   pending_ = 0;
-  hdf5_check(H5Dset_extent(set_.get(), dims_.data()), cannot_write(name_));
-  hdf5_check(H5Dwrite_chunk(set_.get(), H5P_DEFAULT, 0, start.data(), chunk_.size(), chunk_.data()),
-             cannot_write(name_));
+  hdf5_check(H5Dset_extent(set_.get(), dims_.data()), name_);
+  hdf5_check(H5Dwrite_chunk(set_.get(), H5P_DEFAULT, 0, start.data(), chunk_.size(), chunk_.data()), name_);
 }
 
 }  // namespace hotloop

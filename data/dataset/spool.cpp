@@ -1,9 +1,11 @@
 #include "data/dataset/spool.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <system_error>
 
 #include "data/crc32c.h"
@@ -16,9 +18,12 @@ namespace hotloop {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
 
 constexpr const char* kRecording = "recording.json";
-constexpr const char* kIndex = "episodes.bin";
+constexpr const char *kIndex = "episodes.bin", *kProgress = "progress.bin";
+constexpr const char* kData[] = {kIndex,       "observation.bin", "action.bin",
+                                 "reward.bin", "terminated.bin",  "truncated.bin"};
 constexpr std::uint64_t kMaxRecordingBytes = 1 << 20;
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 40;  // their bytes can be counted, whatever the task
 
@@ -29,6 +34,61 @@ struct Record {
 static_assert(sizeof(Record) == 32);
 
 std::uint64_t checksum_of(const Record& record) { return crc32c(&record, offsetof(Record, checksum)); }
+
+// Of the last flush.
+struct Progress {
+  std::int64_t episodes = 0;
+  std::uint64_t recording = 0;  // crc32c of recording.json
+  std::uint64_t checksum = 0;   // crc32c of what is before it
+};
+static_assert(sizeof(Progress) == 24);
+
+std::uint64_t checksum_of(const Progress& progress) { return crc32c(&progress, offsetof(Progress, checksum)); }
+
+std::optional<Progress> read_progress(const fs::path& folder) {
+  std::ifstream file(folder / kProgress, std::ios::binary);
+  Progress progress;
+  if (!file.read(reinterpret_cast<char*>(&progress), sizeof progress)) return std::nullopt;
+  return progress.checksum == checksum_of(progress) ? std::optional(progress) : std::nullopt;
+}
+
+// What a whole spool holds. Where the count is lost, data without any record are damage still.
+std::int64_t least_episodes(const fs::path& folder) {
+  const std::optional<Progress> progress = read_progress(folder);
+  return progress ? progress->episodes : EpisodeSpool::holds_data(folder) ? 1 : 0;
+}
+
+[[noreturn]] void fail_damaged(const fs::path& folder) {
+  throw Error("the interrupted recording of '" + target_of(folder).string() + "' is damaged; to record anew, " +
+              remove_hint(folder));
+}
+
+// Where two values differ, as a user would say it: "seed 1, now 5".
+std::string difference(const std::string& key, const Json& was, const Json& now) {
+  const auto text = [](const Json& value) {
+    return value.is_null() ? "none" : shown(value.is_string() ? value.get<std::string>() : value.dump());
+  };
+  return key + " " + text(was) + ", now " + text(now);
+}
+
+// The members of a value that is a JSON object in a text; null for others.
+Json members(const Json& value) {
+  const Json inner = value.is_string() ? Json::parse(value.get<std::string>(), nullptr, false) : Json();
+  return inner.is_object() ? inner : Json();
+}
+
+// The first difference of two objects; "" for none.
+std::string first_difference(const Json& before, const Json& now) {
+  for (const auto& [key, value] : now.items()) {
+    const Json was = before.contains(key) ? before[key] : Json();
+    if (was == value) continue;
+    const Json inner_was = members(was), inner = members(value);
+    const bool nested = !inner_was.is_null() && !inner.is_null();
+    const std::string inside = nested ? first_difference(inner_was, inner) : "";
+    return inside.empty() ? difference(key, was, value) : inside;
+  }
+  return "";
+}
 
 template <class T>
 std::string_view bytes_of(const std::vector<T>& values) {
@@ -71,8 +131,11 @@ EpisodeSpool EpisodeSpool::create(const fs::path& folder, const std::string& rec
   make_folder(folder);
   detail::Descriptor lock = lock_work_folder(folder);  // before all else: the folder may be another process'
   if (!recording_of(folder).empty()) throw_file_error(folder, EEXIST);
+  if (holds_data(folder)) fail_damaged(folder);
   try {
     EpisodeSpool spool(folder, std::move(lock), env);
+    spool.recording_ = crc32c(recording);
+    spool.write_progress();
     write_file(folder / kRecording, recording);
     return spool;
   } catch (...) {
@@ -88,27 +151,40 @@ std::string EpisodeSpool::recording_of(const fs::path& folder) {
   return read_file(folder / kRecording, kMaxRecordingBytes);
 }
 
+bool EpisodeSpool::holds_data(const fs::path& folder) {
+  std::error_code ignored;
+  return std::any_of(std::begin(kData), std::end(kData), [&](const char* name) {
+    return fs::is_regular_file(folder / name, ignored) && fs::file_size(folder / name, ignored) > 0;
+  });
+}
+
+void EpisodeSpool::restore_recording(const fs::path& folder, const std::string& recording) {
+  const detail::Descriptor lock = lock_work_folder(folder);
+  const std::optional<Progress> progress = read_progress(folder);
+  if (!progress || progress->recording != crc32c(recording)) fail_damaged(folder);
+  write_file(folder / kRecording, recording);
+}
+
 void EpisodeSpool::check_recording(const fs::path& folder, const std::string& recording) {
-  using Json = nlohmann::ordered_json;
-  const std::string what = "--resume: the interrupted recording of '" + target_of(folder).string() + "'";
-  const Json now = Json::parse(recording);
   Json before;
   try {
     before = parse_json_object<Json>(recording_of(folder), "");
   } catch (const Error&) {
-    throw Error(what + " is damaged; to record anew, " + remove_hint(folder));
+    fail_damaged(folder);
   }
-  for (const auto& [key, value] : now.items()) {
-    const auto was = before.find(key);
-    if (was != before.end() && *was == value) continue;
-    throw Error(what + " was of another " + key + " (" + (was == before.end() ? "none" : shown(was->dump())) +
-                ", now " + shown(value.dump()) + "); give the command as it was, or " + remove_hint(folder));
-  }
+  if (const std::string other = first_difference(before, Json::parse(recording)); !other.empty())
+    throw Error("--resume: the interrupted recording of '" + target_of(folder).string() + "' was made with " + other +
+                "; give the command as it was, or " + remove_hint(folder));
 }
 
 EpisodeSpool EpisodeSpool::resume(const fs::path& folder, const EnvSpec& env) {
+  // before a missing one would be made
+  std::error_code ignored;
+  for (const char* name : kData)
+    if (!fs::is_regular_file(folder / name, ignored)) fail_damaged(folder);
   EpisodeSpool spool(folder, lock_work_folder(folder), env);
   remove_temporaries(folder);
+  spool.recording_ = crc32c(recording_of(folder));
   spool.take_records();
   return spool;
 }
@@ -118,12 +194,13 @@ void EpisodeSpool::take_records() {
   std::ifstream file(folder_ / kIndex, std::ios::binary);
   Record record;
   while (file.read(reinterpret_cast<char*>(&record), sizeof record) && record.checksum == checksum_of(record)) {
-    if (record.length < 1 || record.length > kMostSteps - steps_) fail_damaged();
+    if (record.length < 1 || record.length > kMostSteps - steps_) fail_damaged(folder_);
     ++episodes_;
     steps_ += record.length;
     last_seed_ = record.seed;
     last_world_ = record.world;
   }
+  if (episodes_ < least_episodes(folder_)) fail_damaged(folder_);
   const auto steps = static_cast<std::uint64_t>(steps_), episodes = static_cast<std::uint64_t>(episodes_);
   try {
     index_.truncate_to(episodes * sizeof(Record));
@@ -134,13 +211,14 @@ void EpisodeSpool::take_records() {
     truncated_.truncate_to(steps);
     reward_terms_.truncate_to(steps * num_terms_ * sizeof(float));
   } catch (const Error&) {
-    fail_damaged();
+    fail_damaged(folder_);
   }
 }
 
-void EpisodeSpool::fail_damaged() const {
-  throw Error("the interrupted recording of '" + target_of(folder_).string() + "' is damaged; to record anew, " +
-              remove_hint(folder_));
+void EpisodeSpool::write_progress() const {
+  Progress progress{episodes_, recording_};
+  progress.checksum = checksum_of(progress);
+  write_file(folder_ / kProgress, {reinterpret_cast<const char*>(&progress), sizeof progress});
 }
 
 void EpisodeSpool::append(const Episode& episode) {
@@ -165,6 +243,7 @@ void EpisodeSpool::flush() {
   index_.append(records_);
   records_.clear();
   index_.flush();
+  write_progress();
 }
 
 void EpisodeSpool::for_each(const std::function<void(Episode&)>& take) {

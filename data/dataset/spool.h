@@ -3,10 +3,12 @@
 // there.
 //
 //   recording.json   what is recorded; a resumed recording must be of the same
+//   progress.bin     how many episodes were there at the last flush, and the checksum of recording.json
 //   episodes.bin     a record of fixed size an episode, each with a checksum
 //   observation.bin action.bin reward.bin terminated.bin truncated.bin reward_terms.bin
 //
-// Order on disk: the data of episodes, then their records. What lies beyond the last whole record is cut off.
+// Order on disk: the data of episodes, then their records, then their number. What lies beyond the last whole record is
+// cut off; fewer records than were counted are damage.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -25,6 +27,10 @@ class EpisodeSpool {
   static EpisodeSpool resume(const std::filesystem::path& folder, const EnvSpec& env);
   // recording.json of the spool in `folder`; "" where there is none, or a kill came before it was written.
   static std::string recording_of(const std::filesystem::path& folder);
+  // Whether episodes are in it, or parts of some.
+  static bool holds_data(const std::filesystem::path& folder);
+  // Writes recording.json, lost, anew. Error where `recording` is not what it was.
+  static void restore_recording(const std::filesystem::path& folder, const std::string& recording);
   // Error naming the first key of the JSON object `recording` that the spool in `folder` has otherwise.
   static void check_recording(const std::filesystem::path& folder, const std::string& recording);
 
@@ -45,13 +51,14 @@ class EpisodeSpool {
  private:
   EpisodeSpool(const std::filesystem::path& folder, detail::Descriptor lock, const EnvSpec& env);
   void take_records();
-  [[noreturn]] void fail_damaged() const;
+  void write_progress() const;
 
   std::filesystem::path folder_;
   detail::Descriptor lock_;
   std::size_t width_, action_bytes_, num_terms_;
   AppendFile index_, observation_, action_, reward_, terminated_, truncated_, reward_terms_;
-  std::string records_;  // not flushed yet
+  std::string records_;          // not flushed yet
+  std::uint64_t recording_ = 0;  // checksum of recording.json
   std::int64_t episodes_ = 0, steps_ = 0, last_seed_ = -1, last_world_ = -1;
 };
 

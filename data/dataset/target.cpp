@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstdlib>
 
+#include "data/memmap_meta.h"
 #include "data/staged_path.h"
 #include "sim/core/error.h"
 #include "sim/core/value.h"
@@ -12,6 +13,19 @@ namespace hotloop {
 namespace {
 
 namespace fs = std::filesystem;
+
+bool is_dataset(const fs::path& folder) {
+  std::error_code ignored;
+  if (fs::exists(folder / "data/main_data.hdf5", ignored) || fs::exists(folder / "main_data.hdf5", ignored))
+    return true;
+  if (!fs::exists(folder / kMemmapMetaFile, ignored)) return false;
+  try {
+    const MemmapMeta tensordict(folder);
+    return true;
+  } catch (const Error&) {
+    return false;  // a file of that name of another program
+  }
+}
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_'; }
 
@@ -56,15 +70,27 @@ void check_dataset_id(const std::string& id) {
     refuse();
 }
 
+void check_file_name(DatasetFormat format, const std::string& output) {
+  if (output.ends_with('/') && !is_folder_format(format))
+    throw Error("-o " + shown(output) + ": names a folder, and " + format_name(format) + " is a file");
+}
+
+void check_not_in_dataset(const fs::path& target) {
+  for (fs::path folder = target.parent_path(); folder.has_relative_path(); folder = folder.parent_path())
+    if (is_dataset(folder)) throw Error("'" + target.string() + "' lies in a dataset, '" + folder.string() + "'");
+}
+
 fs::path dataset_target(DatasetFormat format, const std::string& output, const std::string& dataset_id) {
   const bool minari = format == DatasetFormat::minari;
   if (output.empty() && !minari)
     throw Error("-o: name the " + std::string(is_folder_format(format) ? "folder" : "file") + " to write");
+  check_file_name(format, output);
   std::error_code ignored;
   // Minari's own folder of datasets is made where it is not there
   fs::path path =
       output.empty() ? fs::weakly_canonical(fs::absolute(minari_datasets_folder()), ignored) : output_path(output);
   if (minari) path /= dataset_id;
+  check_not_in_dataset(path);
   if (fs::exists(fs::symlink_status(path, ignored)))
     throw Error("'" + path.string() + "' exists; " + (minari ? "name another --dataset-id or -o" : "name another -o"));
   return path;

@@ -26,6 +26,19 @@ fs::path target_of(const fs::path& work_folder) {
   return work_folder.parent_path() / work_folder.stem().string().substr(1);
 }
 
+std::vector<fs::path> missing_folders(const fs::path& path) {
+  std::vector<fs::path> missing;
+  std::error_code ignored;
+  for (fs::path at = path.parent_path(); at.has_relative_path() && !fs::exists(at, ignored); at = at.parent_path())
+    missing.push_back(at);
+  return missing;
+}
+
+void remove_empty(const std::vector<fs::path>& folders) {
+  std::error_code ignored;  // those that are not empty stay
+  for (const fs::path& folder : folders) fs::remove(folder, ignored);
+}
+
 std::string remove_hint(const fs::path& work_folder) { return "remove the folder '" + work_folder.string() + "'"; }
 
 detail::Descriptor lock_work_folder(const fs::path& folder) {

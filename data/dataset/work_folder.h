@@ -2,6 +2,7 @@
 #pragma once
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "data/file.h"
 
@@ -16,6 +17,10 @@ std::filesystem::path target_of(const std::filesystem::path& work_folder);
 detail::Descriptor lock_work_folder(const std::filesystem::path& folder);
 // Error as lock_work_folder's, without taking it; fine where the folder is not there.
 void check_not_locked(const std::filesystem::path& folder);
+
+// The folders above `path` that are not there, the innermost first; and their removal, once made, where they are empty.
+std::vector<std::filesystem::path> missing_folders(const std::filesystem::path& path);
+void remove_empty(const std::vector<std::filesystem::path>& folders);
 
 // What a user does about one that cannot be used: the only message that names it.
 std::string remove_hint(const std::filesystem::path& work_folder);

@@ -1,5 +1,9 @@
 #include "data/inspect/inspect.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 #include "data/file.h"
 #include "data/hdf5_read.h"
 #include "data/hdf5_types.h"
@@ -10,6 +14,9 @@ namespace hotloop {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kMostNamed = 10;
+constexpr int kMostNamespaces = 4;  // folders in each other
 
 bool has(const OpenHdf5& file, const char* path) { return hdf5_is_hard_link(file.file.get(), path); }
 
@@ -87,6 +94,21 @@ fs::path file_to_read(const fs::path& path) {
   return !fs::exists(path, ignored) && fs::exists(log_part_path(path), ignored) ? log_part_path(path) : path;
 }
 
+std::string why_no_dataset(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return "is neither a file nor a folder";
+  std::vector<std::string> datasets;
+  fs::recursive_directory_iterator entry(path, error), end;
+  for (; !error && entry != end && datasets.size() < kMostNamed; entry.increment(error)) {
+    if (entry.depth() >= kMostNamespaces) entry.disable_recursion_pending();
+    if (fs::exists(entry->path() / "data/main_data.hdf5", error)) datasets.push_back(shown(entry->path().string()));
+    error.clear();
+  }
+  std::sort(datasets.begin(), datasets.end());
+  if (!datasets.empty()) return fmt::format("holds minari datasets; name one: {}", fmt::join(datasets, ", "));
+  return "is no dataset: neither data/main_data.hdf5 (minari) nor meta.json (tensordict)";
+}
+
 Report inspect(const fs::path& path) {
   const Hdf5Quiet quiet;
   std::error_code ignored;
@@ -99,8 +121,7 @@ Report inspect(const fs::path& path) {
     report.format = "tensordict";
     inspect_tensordict(file, report);
   } else if (fs::exists(path, ignored)) {
-    throw Error(shown(path.string()) +
-                ": is no dataset: neither data/main_data.hdf5 (minari) nor meta.json (tensordict)");
+    throw Error(shown(path.string()) + ": " + why_no_dataset(path));
   } else {
     throw Error(shown(path.string()) + ": no such file or folder");
   }

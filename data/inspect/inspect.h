@@ -19,6 +19,8 @@ struct OpenHdf5 {
 };
 // "trajectory log", "minari", "robomimic", "d4rl", or "" for none of them.
 std::string kind_of(const OpenHdf5& file, const std::filesystem::path& path);
+// Of a path that is there and is none: what it is instead.
+std::string why_no_dataset(const std::filesystem::path& path);
 // The HDF5 file of a minari dataset, a log's .part where there is no more; other paths as they are.
 std::filesystem::path file_to_read(const std::filesystem::path& path);
 void inspect_log(const std::filesystem::path& path, Report& report);

@@ -1,5 +1,6 @@
 #include "data/inspect/repair.h"
 
+#include "data/dataset/target.h"
 #include "data/inspect/damaged_leaf.h"
 #include "data/log/log_reader.h"
 #include "data/log/log_writer.h"
@@ -72,6 +73,7 @@ void Repaired::problem(const std::string& text) {
 Repaired repair(const fs::path& path, const fs::path& target) {
   const fs::path file = file_to_read(path);
   std::error_code ignored;
+  check_not_in_dataset(fs::weakly_canonical(fs::absolute(target), ignored));
   if (fs::is_directory(file, ignored)) return repair_dataset(path, target);
   bool log = true;  // what cannot be opened: its reader says why
   if (fs::exists(file, ignored)) {
@@ -87,6 +89,7 @@ Repaired repair_log(const std::filesystem::path& path, const std::filesystem::pa
     throw Error(path.string() + ": no observation after the rows can be read: nothing can be recovered");
   Repaired result{"iteration"};
   result.problems = log.problems();
+  result.lost_more = log.lost_iterations();
   LogWriterOptions options;
   options.num_threads = 1;  // nothing is compressed
   LogWriter writer(target, spec_of(log), options);

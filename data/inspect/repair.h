@@ -11,6 +11,7 @@ namespace hotloop {
 struct Repaired {
   std::string what;  // "iteration", "episode"
   std::int64_t recovered = 0, left_out = 0;
+  bool lost_more = false;                  // and a number that is not known
   std::vector<std::string> problems = {};  // why, a line each; of very many only the first
 
   void problem(const std::string& text);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/dataset/describe.h"
+#include "data/dataset/target.h"
 #include "data/dataset/writer.h"
 #include "data/file.h"
 #include "data/hdf5_read.h"
@@ -152,7 +153,7 @@ class DatasetRepair {
     // where the list of groups is damaged some may still be found by their names
     const std::int64_t links = number_of_links(file, parent);
     if (links == kUnknown)
-      lose(fmt::format("the list of groups in '{}' is damaged: how many are lost is not known", parent), 0);
+      lose_unknown(fmt::format("the list of groups in '{}' is damaged: how many are lost is not known", parent));
     std::int64_t seen = 0, missing = 0;
     for (std::int64_t i = 0; seen < links && missing < kMostMissing; ++i) {
       const std::string name = fmt::format("{}{}", prefix, i), group = parent + name;
@@ -191,7 +192,7 @@ class DatasetRepair {
       try {
         ends = leaves.ends(row, count);
       } catch (const Error& e) {
-        lose(fmt::format("steps {} to {}: {}", row, row + count - 1, e.what()), 0);
+        lose_unknown(fmt::format("steps {} to {}: {}", row, row + count - 1, e.what()));
         begin = -1;
         continue;
       }
@@ -207,6 +208,7 @@ class DatasetRepair {
     }
     if (rows < said || begin != rows)
       lose(fmt::format("steps {} to {}: cut off", std::max<std::int64_t>(0, begin), std::max(rows, said) - 1), 1);
+    result_.lost_more |= rows < said;  // what is gone may have been of any number of episodes
   }
 
   Repaired finish(const fs::path& path) {
@@ -223,6 +225,10 @@ class DatasetRepair {
   void lose(const std::string& why, std::int64_t episodes) {
     result_.problem(why);
     result_.left_out += episodes;
+  }
+  void lose_unknown(const std::string& why) {
+    result_.problem(why);
+    result_.lost_more = true;
   }
 
   template <class Read>
@@ -298,12 +304,14 @@ Repaired repair_hdf5(const fs::path& path, const fs::path& file, const fs::path&
     return repair.finish(path);
   }
   if (kind == "robomimic") {
+    check_file_name(DatasetFormat::robomimic, target.string());
     DatasetRepair repair(DatasetFormat::robomimic, target,
                          info_from_provenance(hdf5_provenance(opened, "data", where), where));
     repair.read_groups(opened, kRobomimic, "/data/", "demo_", "num_samples");
     return repair.finish(path);
   }
   if (kind != "d4rl") throw Error(where + ": is HDF5, but no trajectory log, minari, d4rl or robomimic dataset");
+  check_file_name(DatasetFormat::d4rl, target.string());
   DatasetRepair repair(DatasetFormat::d4rl, target, info_from_provenance(hdf5_provenance(opened, "/", where), where));
   const std::int64_t said = hdf5_leaf(opened.file.get(), "actions", "actions", opened.bytes * 1e3).rows;
   repair.read_rows(
@@ -318,8 +326,7 @@ Repaired repair_dataset(const fs::path& path, const fs::path& target) {
   if (fs::exists(fs::symlink_status(target, ignored))) throw Error("'" + target.string() + "' exists; name another -o");
   const fs::path file = file_to_read(path);
   const bool folder = fs::is_directory(file, ignored);
-  if (folder && !fs::exists(file / kMemmapMetaFile, ignored))
-    throw Error(file.string() + ": is no dataset: neither data/main_data.hdf5 (minari) nor meta.json (tensordict)");
+  if (folder && !fs::exists(file / kMemmapMetaFile, ignored)) throw Error(file.string() + ": " + why_no_dataset(file));
   try {
     return folder ? repair_tensordict(file, target) : repair_hdf5(path, file, target);
   } catch (const Error& e) {

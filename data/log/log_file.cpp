@@ -229,12 +229,20 @@ void LogFile::count_iterations(std::vector<std::string>& problems) {
       if (!ascending) {
         problems.push_back(index.where + ": entry " + std::to_string(iterations_.size()) +
                            " and those after it are out of order");
+        lost_iterations_ = true;
         return;
       }
       iterations_.push_back({i[k], s[k]});
       final_end_.push_back(e[k]);
     }
   }
+  // an index is written after all else: more in it is no work of a kill
+  std::int64_t next = -1;
+  if (index.dims[0] > most) read_block(index, {most}, {1}, H5T_NATIVE_INT64, &next);
+  if (next < 0) return;
+  problems.push_back(index.where + ": names more iterations than the " + std::to_string(most) +
+                     " of which all datasets hold the rows");
+  lost_iterations_ = true;
 }
 
 void LogFile::cut(std::int64_t index) {

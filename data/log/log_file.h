@@ -20,6 +20,8 @@ class LogFile {
   const std::vector<LogKey>& keys() const { return keys_; }
   const std::vector<std::int32_t>& env_index() const { return env_index_; }
   const std::vector<LoggedIteration>& iterations() const { return iterations_; }
+  // Whether the file names more iterations than can be read; how many is not known.
+  bool lost_iterations() const { return lost_iterations_; }
   std::int64_t obs_dim() const { return obs_dim_; }
   std::size_t state_bytes() const { return state_bytes_; }
   std::int64_t world_group() const { return world_group_; }
@@ -64,7 +66,7 @@ class LogFile {
   std::vector<std::int64_t> final_end_;
   std::int64_t obs_dim_ = 0, world_group_ = 1;
   std::size_t state_bytes_ = 0;
-  bool has_last_observation_ = false, has_finals_ = false;
+  bool has_last_observation_ = false, has_finals_ = false, lost_iterations_ = false;
 };
 
 }  // namespace hotloop

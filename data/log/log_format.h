@@ -83,6 +83,8 @@ struct LogSpec {
 // NAME.h5, NAME.1.h5, NAME.2.h5 ...
 std::filesystem::path log_segment_path(const std::filesystem::path& log, std::int64_t segment);
 std::filesystem::path log_part_path(const std::filesystem::path& segment);  // while it is written
+// The numbers of the segments that are there, whole or as .part, ascending. Error where the folder cannot be listed.
+std::vector<std::int64_t> log_segments(const std::filesystem::path& log);
 
 // A key by its name in the rollout's arena, with the units and meaning that files say.
 LogKey describe_log_key(std::string name, DType dtype, std::vector<std::int64_t> shape);

@@ -30,6 +30,21 @@ std::string difference(const LogFile& first, const LogFile& next) {
   return first.state_bytes() != next.state_bytes() ? "state" : "";
 }
 
+// "l.2.h5 is missing", "l.2.h5 to l.5.h5 are missing"
+std::string missing(const fs::path& log, std::int64_t first, std::int64_t last) {
+  const std::string text = shown(log_segment_path(log, first).string());
+  return first == last ? text + " is missing"
+                       : text + " to " + log_segment_path(log, last).filename().string() + " are missing";
+}
+
+// Which of `segments` come from number `from` on: "l.3.h5 and l.4.h5 follow".
+std::string follow(const fs::path& log, const std::vector<std::int64_t>& segments, std::size_t from) {
+  const auto name = [&](std::int64_t n) { return log_segment_path(log, n).filename().string(); };
+  const std::size_t count = segments.size() - from;
+  if (count == 1) return name(segments[from]) + " follows";
+  return name(segments[from]) + (count == 2 ? " and " : " to ") + name(segments.back()) + " follow";
+}
+
 void check_range(std::int64_t begin, std::int64_t count, std::int64_t end, const char* what) {
   if (begin < 0 || count < 0 || begin > end || count > end - begin)
     throw Error(std::string("log: ") + what + " " + std::to_string(begin) + " to " + std::to_string(begin + count) +
@@ -56,22 +71,28 @@ LogReader::LogReader(const fs::path& path) {
 }
 
 void LogReader::open_segments(const fs::path& path) {
+  const std::vector<std::int64_t> segments = log_segments(path);
+  if (segments.empty() || segments[0] != 0)
+    throw Error(shown(path.string()) + ": no such file" + (segments.empty() ? "" : "; " + follow(path, segments, 0)));
   std::error_code ignored;
-  for (std::int64_t n = 0;; ++n) {
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const std::int64_t n = segments[i];
+    if (i > 0 && segments[i - 1] + 1 < n) {
+      problems_.push_back(missing(path, segments[i - 1] + 1, n - 1) + "; " + follow(path, segments, i));
+      lost_iterations_ = true;
+    }
     const fs::path whole = log_segment_path(path, n), part = log_part_path(whole);
     const bool is_whole = fs::exists(whole, ignored);
-    if (!is_whole && !fs::exists(part, ignored)) {
-      if (n == 0) throw Error(shown(path.string()) + ": no such file");
-      return;
-    }
     try {
       auto file = std::make_unique<LogFile>(is_whole ? whole : part, problems_);
       const std::string other = files_.empty() ? "" : difference(*files_[0], *file);
       if (!other.empty()) throw Error(whole.string() + ": has another " + other + " than the log's first segment");
+      lost_iterations_ |= file->lost_iterations();
       files_.push_back(std::move(file));
     } catch (const Error& e) {
       if (n == 0) throw;
       problems_.emplace_back(e.what());
+      lost_iterations_ = true;
     }
   }
 }

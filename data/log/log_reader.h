@@ -31,7 +31,8 @@ struct LogFinals {
 
 class LogReader {
  public:
-  // NAME.h5 with its further segments; what is missing of it as NAME.h5.part. Error where nothing can be read.
+  // NAME.h5 with its further segments; what is missing of it as NAME.h5.part. Error where nothing can be read, and
+  // where the first segment is missing or damaged.
   explicit LogReader(const std::filesystem::path& path);
   ~LogReader();
 
@@ -55,6 +56,8 @@ class LogReader {
   bool continues(std::int64_t iteration) const;
   // What could not be read, a line each.
   const std::vector<std::string>& problems() const { return problems_; }
+  // Whether among that are iterations; how many is not known.
+  bool lost_iterations() const { return lost_iterations_; }
 
   // Rows [row, row + rows) of columns [world, world + worlds) as [rows, worlds, shape...] in the key's element type,
   // bool as bytes 0 and 1. Error for a key or range that is not there, and for damaged data.
@@ -78,6 +81,7 @@ class LogReader {
   std::vector<std::int64_t> begin_;  // first iteration of each file, and the end
   std::vector<LoggedIteration> iterations_;
   std::vector<std::string> problems_;
+  bool lost_iterations_ = false;
 };
 
 }  // namespace hotloop

@@ -11,31 +11,19 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-bool taken(const fs::path& segment) {
-  std::error_code ignored;
-  return fs::exists(fs::symlink_status(segment, ignored)) ||
-         fs::exists(fs::symlink_status(log_part_path(segment), ignored));
-}
-
 // The number of the first segment to write.
 std::int64_t first_segment(const fs::path& path, bool resume) {
   if (path.extension() != ".h5" && path.extension() != ".hdf5")
     throw Error(path.string() + ": the name of a trajectory log ends in .h5");
-  std::int64_t number = 0;
-  if (resume) {
-    while (taken(log_segment_path(path, number))) ++number;
-    return number;
-  }
-  for (std::int64_t n = 0; n < 2 || taken(log_segment_path(path, n)); ++n)
+  const std::vector<std::int64_t> segments = log_segments(path);
+  if (segments.empty()) return 0;
+  if (resume) return segments.back() + 1;  // after a missing one too: the later segment is the one that counts
+  for (const std::int64_t n : segments)
     if (is_held(log_part_path(log_segment_path(path, n))))
       throw Error(path.string() + ": another process is writing it");
-  for (const std::int64_t n : {0, 1}) {
-    const fs::path segment = log_segment_path(path, n);
-    if (taken(segment))
-      throw Error((fs::exists(segment) ? segment : log_part_path(segment)).string() +
-                  ": is there already; remove it with its further segments or choose another name");
-  }
-  return 0;
+  const fs::path segment = log_segment_path(path, segments[0]);
+  throw Error((fs::exists(segment) ? segment : log_part_path(segment)).string() +
+              ": is there already; remove it with its further segments or choose another name");
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ TEST(LogRun, SubsetsOfWorldsKeysAndIterations) {
   ASSERT_EQ(train(folder / "r1", {"--log-trajectories", path("all.h5")}).status, 0);
   ASSERT_EQ(train(folder / "r2",
                   {"--log-trajectories", path("some.h5"), "--log-keys", "next/reward,next/terminated,observation",
-                   "--log-envs", "2,5,3", "--log-every", "4", "--log-gzip", "2"})
+                   "--log-envs", "2,3,5", "--log-every", "4", "--log-gzip", "2"})
                 .status,
             0);
   const LogReader all(path("all.h5")), some(path("some.h5"));
@@ -344,6 +344,8 @@ TEST(LogRun, BadInputIsOneLine) {
   refused({"--log-envs", "9"}, "--log-envs (number of worlds) 9: must be an integer in [1, 8]");
   refused({"--log-envs", "0"}, "[1, 8]");
   refused({"--log-envs", "1,8"}, "--log-envs 1,8: world 8: must be an integer in [0, 7]");
+  refused({"--log-envs", "1,1"}, "--log-envs 1,1: world 1 after 1: a list must ascend");
+  refused({"--log-envs", "7,3"}, "--log-envs 7,3: world 3 after 7: a list must ascend");
   refused({"--log-envs", "few"}, "--log-envs few: must be N, A-B or A,B,C");
   refused({"--log-policy", "blok"}, "--log-policy blok");
   refused({"--log-every", "0"}, "--log-every 0");

@@ -98,9 +98,9 @@ TEST(Population, RefusesWhatMakesNoSense) {
     flags.insert(flags.begin(), {"train", "CartPole-v1"});
     check_bad_input({flags, mentions}, folder.path());
   };
-  with_flags({"--num-seeds", "0"}, "--num_seeds 0: must be an integer in [1, 1000000]");
-  with_flags({"--num-seeds", "many"}, "--num_seeds many");
-  with_flags({"--num-seeds", "2", "--road", "generic"}, "--num_seeds: needs the fused road, road is generic");
+  with_flags({"--num-seeds", "0"}, "--num-seeds 0: must be an integer in [1, 1000000]");
+  with_flags({"--num-seeds", "many"}, "--num-seeds many");
+  with_flags({"--num-seeds", "2", "--road", "generic"}, "--num-seeds: needs the fused road, road is generic");
   with_flags({"--num-seeds", "2", "--precision", "bf16", "--device", "cpu"}, "precision bf16");
   with_flags({"--num-seeds", "2", "--log-trajectories", "log.h5"}, "--log-trajectories");
   with_flags({"--sweep", "none.toml"}, "none.toml");

@@ -143,7 +143,7 @@ TEST(Record, ResumesAfterKillToTheSameBits) {
     check_bad_input({words("cut"), "interrupted recording of"}, folder.path());
     Words other = words("cut");
     other.insert(other.end(), {"--resume", "--seed", "5"});
-    check_bad_input({other, "of another seed (1, now 5)"}, folder.path());
+    check_bad_input({other, "was made with seed 1, now 5"}, folder.path());
     Words again = words("cut");
     again.push_back("--resume");
     expect_success(run_program(again, ".", kLimit));
@@ -181,6 +181,24 @@ TEST(Record, ASecondProcessIsToldAndASignalSaysWhatIsKept) {
   }
   check_bad_input({words, "go on by the same command with --resume, or to record anew, remove the folder"},
                   folder.path());
+  const std::string recording = read_file(spool / "recording.json", UINT64_MAX);
+  for (const char* name : {"recording.json", "episodes.bin"}) {  // begun anew, the episodes would be lost
+    fs::rename(spool / name, folder / name);
+    Words other = again;
+    if (std::string(name) == "recording.json") other.insert(other.end(), {"--seed", "5"});
+    check_bad_input({other, "set' is damaged; to record anew, remove the folder"}, folder.path());
+    fs::rename(folder / name, spool / name);
+  }
+  write_file(spool / "recording.json", "");
+  check_bad_input({words, "go on by the same command with --resume"}, folder.path());
+  {
+    Program program(again, folder.path());
+    for (int tries = 0; tries < 600 && read_file(spool / "recording.json", UINT64_MAX).empty(); ++tries)
+      ::usleep(100000);
+    program.signal(SIGINT);
+    EXPECT_EQ(program.wait(kLimit).status, 128 + SIGINT);
+  }
+  EXPECT_EQ(read_file(spool / "recording.json", UINT64_MAX), recording);
   write_file(spool / "recording.json", "[1");
   check_bad_input({again, "set' is damaged; to record anew, remove the folder"}, folder.path());
 }

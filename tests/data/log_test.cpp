@@ -124,6 +124,52 @@ TEST(Log, ASegmentEndsBeforeItsIndexIsSplit) {
   EXPECT_EQ(LogReader(path).iterations().size(), 64u);
 }
 
+// A log of five segments of two iterations each.
+fs::path five_segments(const fs::path& folder) {
+  const fs::path path = folder / "a.h5";
+  LogWriterOptions options;
+  options.resume = true;  // the next segment
+  for (std::int64_t i = 0; i < 10; i += 2) write_small_log(path, small_log_spec(), options, i, i + 2);
+  EXPECT_EQ(log_segments(path), range(0, 5));
+  return path;
+}
+
+TEST(Log, MissingSegmentsAreNamedAndThoseAfterThemRead) {
+  const TempFolder folder;
+  const fs::path path = five_segments(folder.path());
+  fs::rename(folder / "a.2.h5", folder / "b.h5");
+  for (const char* other : {"a.02.h5", "a.x.h5", "a.2.h5.tmp", "a.-2.h5", "ab.2.h5"})  // no segments of it
+    write_file(folder / other, "");
+  {
+    const LogReader log(path);
+    EXPECT_EQ(log.problems(), std::vector{(folder / "a.2.h5").string() + " is missing; a.3.h5 and a.4.h5 follow"});
+    EXPECT_TRUE(log.lost_iterations());
+    expect_small_log(log, small_log_spec(), {0, 1, 2, 3, 6, 7, 8, 9});
+    EXPECT_TRUE(log.continues(5));
+    EXPECT_FALSE(log.continues(4));
+  }
+  fs::rename(folder / "a.4.h5", folder / "a.4.h5.part");
+  fs::remove(folder / "a.3.h5");
+  EXPECT_EQ(LogReader(path).problems(),
+            std::vector{(folder / "a.2.h5").string() + " to a.3.h5 are missing; a.4.h5 follows"});
+  fs::remove(path);
+  EXPECT_EQ(error_text([&] { const LogReader log(path); }), path.string() + ": no such file; a.1.h5 and a.4.h5 follow");
+}
+
+TEST(Log, AWriterNeverFillsTheGapOfAMissingSegment) {
+  const TempFolder folder;
+  const fs::path path = five_segments(folder.path());
+  fs::remove(folder / "a.2.h5");
+  LogWriterOptions options;
+  options.resume = true;
+  write_small_log(path, small_log_spec(), options, 4, 12);
+  EXPECT_EQ(log_segments(path), (std::vector<std::int64_t>{0, 1, 3, 4, 5}));
+  expect_small_log(LogReader(path), small_log_spec(), range(0, 12));
+  for (const char* name : {"a.h5", "a.1.h5", "a.3.h5", "a.4.h5"}) fs::remove(folder / name);
+  EXPECT_NE(error_text([&] { write_small_log(path, small_log_spec(), {}, 0, 6); }).find("a.5.h5: is there already"),
+            std::string::npos);
+}
+
 TEST(Log, IterationsLoggedAgainCountOnce) {
   const TempFolder folder;
   const fs::path path = folder / "a.h5";

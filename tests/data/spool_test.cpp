@@ -110,5 +110,66 @@ TEST(Spool, MissingDataAndASecondWriterAreErrors) {
   EXPECT_NE(error_text([&] { EpisodeSpool::resume(path, spec()); }).find("damaged"), std::string::npos);
 }
 
+// Each file lost, empty or cut, and the same of the count beside it.
+TEST(Spool, WhatWasFlushedIsMissedWhicheverFileIsDamaged) {
+  const TempFolder folder;
+  const fs::path whole = folder / ".whole.recording", path = folder / ".spool.recording";
+  {
+    EpisodeSpool spool = EpisodeSpool::create(whole, "{}", spec());
+    for (const std::int64_t id : {0, 1}) spool.append(episode(id, 3 + 2 * id));
+    spool.flush();
+  }
+  for (const char* name :
+       {"episodes.bin", "observation.bin", "action.bin", "reward.bin", "terminated.bin", "truncated.bin"})
+    for (const int left : {-1, 0, 1})  // [bytes] less; -1: the file is missing
+      for (const bool counted : {true, false}) {
+        SCOPED_TRACE(std::string(name) + " " + std::to_string(left) + (counted ? "" : " without its count"));
+        fs::remove_all(path);
+        fs::copy(whole, path);
+        if (!counted) fs::remove(path / "progress.bin");
+        left < 0 ? void(fs::remove(path / name))
+                 : fs::resize_file(path / name, left == 0 ? 0 : fs::file_size(path / name) - 1);
+        const bool known = counted || left <= 0 || std::string(name) != "episodes.bin";
+        const std::string error = error_text([&] { EpisodeSpool::resume(path, spec()); });
+        EXPECT_EQ(error.find("spool' is damaged; to record anew, remove the folder") != std::string::npos, known)
+            << error;
+      }
+}
+
+TEST(Spool, ALostRecordingIsRestoredWhereItIsTheSame) {
+  const TempFolder folder;
+  const fs::path path = folder / ".spool.recording";
+  {
+    EpisodeSpool spool = EpisodeSpool::create(path, "{\"a\": 1}", spec());
+    EXPECT_FALSE(EpisodeSpool::holds_data(path));
+    spool.append(episode(0, 3));
+    spool.flush();
+  }
+  EXPECT_TRUE(EpisodeSpool::holds_data(path));
+  fs::resize_file(path / "recording.json", 0);
+  EXPECT_NE(error_text([&] { EpisodeSpool::create(path, "{}", spec()); }).find("is damaged"), std::string::npos);
+  EXPECT_NE(error_text([&] { EpisodeSpool::restore_recording(path, "{\"a\": 2}"); }).find("is damaged"),
+            std::string::npos);
+  EpisodeSpool::restore_recording(path, "{\"a\": 1}");
+  EXPECT_EQ(EpisodeSpool::recording_of(path), "{\"a\": 1}");
+  EpisodeSpool spool = EpisodeSpool::resume(path, spec());
+  expect_holds(spool, {3});
+}
+
+TEST(Spool, AnotherRecordingIsNamedByWhatDiffers) {
+  const TempFolder folder;
+  const fs::path path = folder / ".spool.recording";
+  EpisodeSpool::create(path, R"({"worlds": 8, "format": "minari", "dataset": "{\"id\": \"a\", \"x\": 1}"})", spec());
+  const auto told = [&](const std::string& now) {
+    const std::string text = error_text([&] { EpisodeSpool::check_recording(path, now); }), mark = " was made with ";
+    const std::size_t begin = text.find(mark) + mark.size();
+    return text.substr(begin, text.find("; give the command as it was") - begin);
+  };
+  EXPECT_EQ(told(R"({"worlds": 4})"), "worlds 8, now 4");
+  EXPECT_EQ(told(R"({"format": "d4rl"})"), "format minari, now d4rl");
+  EXPECT_EQ(told(R"({"dataset": "{\"id\": \"b\", \"x\": 1}"})"), "id a, now b");
+  EXPECT_EQ(told(R"({"steps": 7})"), "steps none, now 7");
+}
+
 }  // namespace
 }  // namespace hotloop

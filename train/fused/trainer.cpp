@@ -38,7 +38,7 @@ FusedPpoTrainer::FusedPpoTrainer(const TrainConfig& config, const EnvEntry& env,
     }
   } catch (const OutOfMemory& e) {
     if (members_ > 1)
-      throw OutOfMemory(fmt::format("--num_seeds {}: does not fit on {}: {}", members_, device.str(), e.what()));
+      throw OutOfMemory(fmt::format("--num-seeds {}: does not fit on {}: {}", members_, device.str(), e.what()));
     refuse_size(config_, policy_, env_.spec, device, e.what(),
                 static_cast<double>(cuda_device_info(device.index).total_bytes));
   }
