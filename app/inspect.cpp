@@ -30,7 +30,11 @@ int inspect_guarded(const InspectArguments& arguments) {
 int inspect_inside(const InspectArguments& arguments) {
   enter_guard();
   try {
-    const Report report = inspect(arguments.path);
+    const Report report = inspect(arguments.path, [](const LogInfo& log) {
+      const TrainConfig config = resolve_settings(parse_settings(log.config, "attribute 'config'"));
+      if (config.task != log.task)
+        throw Error("attribute 'config': is of " + config.task + ", 'task' says " + log.task);
+    });
     write_output(arguments.json ? report.json() : report.text());
     return report.problems().empty() ? 0 : 1;
   } catch (const std::bad_alloc&) {

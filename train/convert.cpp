@@ -161,7 +161,7 @@ int convert_command(const ConvertOptions& options) {
   const bool play = log.info().source == kPlaySource;
   line.message(fmt::format("left out: {} begun before the log or in a gap of it, {} cut by a gap, {} {}{}",
                            counted(episodes.begun_before, "episode"), episodes.cut, episodes.unfinished,
-                           play ? "that the play was not about" : "unfinished",
+                           play ? "begun beyond those of the play" : "unfinished",
                            status == 0 ? "" : "; and an unknown number in parts of the log that cannot be read"));
   return status;
 }

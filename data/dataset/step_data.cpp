@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "data/dataset/action_check.h"
 #include "data/memmap_meta.h"
 #include "sim/core/error.h"
 
@@ -36,21 +37,13 @@ MappedFile map_leaf(const MemmapEntry& leaf) {
 
 // Values outside of their space would be read beyond the logits, or make every gradient NaN.
 void check_values(const fs::path& folder, const StepData& data, const EnvSpec& env) {
-  const std::int64_t dim = env.action.dim();
-  const auto finite = [&](const char* name, const float* values, std::int64_t width) {
-    for (std::int64_t i = 0; i < data.rows() * width; ++i)
-      if (!std::isfinite(values[i]))
-        throw Error(fmt::format("{}: {}: {} at step {}: must be finite", folder.string(), name, values[i], i / width));
-  };
-  finite("observation", data.observation(), env.obs_dim());
-  if (env.action.is_box()) return finite("action", reinterpret_cast<const float*>(data.action()), dim);
-  const auto* choice = reinterpret_cast<const std::int64_t*>(data.action());
-  for (std::int64_t i = 0; i < data.rows() * dim; ++i) {
-    const std::int64_t n = env.action.nvec[static_cast<std::size_t>(i % dim)];
-    if (choice[i] < 0 || choice[i] >= n)
-      throw Error(
-          fmt::format("{}: action: {} at step {}: must be in [0, {}]", folder.string(), choice[i], i / dim, n - 1));
-  }
+  for (std::int64_t i = 0; i < data.rows() * env.obs_dim(); ++i)
+    if (!std::isfinite(data.observation()[i]))
+      throw Error(fmt::format("{}: observation: {} at step {}: must be finite", folder.string(), data.observation()[i],
+                              i / env.obs_dim()));
+  if (const auto wrong = find_wrong_action(env.action, data.action(), data.rows()))
+    throw Error(fmt::format("{}: action: {} at step {}: must be {}", folder.string(), wrong->value, wrong->row,
+                            wrong->accepted));
 }
 
 }  // namespace
@@ -60,8 +53,7 @@ StepData::StepData(const fs::path& folder, const EnvSpec& env) {
   const std::int64_t width = env.obs_dim(), dim = env.action.dim();
   const bool flat = env.action.kind == ActionSpace::Kind::discrete;
   const MemmapEntry observation = checked_leaf(folder, meta, "observation", DType::f32, width, false);
-  const MemmapEntry action =
-      checked_leaf(folder, meta, "action", env.action.is_box() ? DType::f32 : DType::i64, dim, flat);
+  const MemmapEntry action = checked_leaf(folder, meta, "action", action_dtype(env.action), dim, flat);
   rows_ = observation.shape[0];
   if (action.shape[0] != rows_)
     throw Error(

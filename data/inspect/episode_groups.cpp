@@ -25,6 +25,7 @@ struct Layout {
   std::string parent, prefix;  // of the groups
   const char *length, *terminated, *truncated;
   bool (*has_last)(const std::string& key);  // whether a key has a row more than there are steps
+  std::vector<const char*> wanted;           // datasets, or groups that hold some
 };
 
 struct Content {
@@ -110,8 +111,9 @@ void read_episode(const OpenHdf5& file, const Layout& layout, const std::string&
       report.problem(fmt::format("{}: {} has {} rows, must have {}", where, leaf.name, leaf.rows, wanted));
     read_leaf(leaf, layout, where, sum, report);
   }
-  for (const char* key : {"actions", "rewards"})
-    if (std::none_of(leaves.begin(), leaves.end(), [&](const DataLeaf& l) { return l.name == key; }))
+  for (const std::string key : layout.wanted)
+    if (std::none_of(leaves.begin(), leaves.end(),
+                     [&](const DataLeaf& l) { return l.name == key || l.name.starts_with(key + "/"); }))
       report.problem(where + ": has no " + key);
   check_ends(sum, length, where, report);
   if (sum.has_reward && length > 0) report.add_episode(sum.reward, length);
@@ -161,8 +163,15 @@ void inspect_minari(const OpenHdf5& file, const fs::path& path, Report& report) 
   const auto has_last = [](const std::string& key) {
     return key.starts_with("observations") || key.starts_with("infos");
   };
-  const Content content =
-      read_episodes(file, {"/", "episode_", "total_steps", "terminations", "truncations", has_last}, report);
+  const Content content = read_episodes(file,
+                                        {"/",
+                                         "episode_",
+                                         "total_steps",
+                                         "terminations",
+                                         "truncations",
+                                         has_last,
+                                         {"observations", "actions", "rewards", "terminations", "truncations"}},
+                                        report);
   json meta;
   try {
     meta = parse_json_object(read_file(path, kMaxMetadata), path.string());
@@ -184,8 +193,10 @@ void inspect_minari(const OpenHdf5& file, const fs::path& path, Report& report) 
 
 void inspect_robomimic(const OpenHdf5& file, Report& report) {
   const auto has_last = [](const std::string&) { return false; };
-  const Content content =
-      read_episodes(file, {"/data/", "demo_", "num_samples", "terminated", "truncated", has_last}, report);
+  const Content content = read_episodes(
+      file,
+      {"/data/", "demo_", "num_samples", "terminated", "truncated", has_last, {"obs", "actions", "rewards", "dones"}},
+      report);
   try {
     const Hdf5Handle data(H5Gopen2(file.file.get(), "data", H5P_DEFAULT), "data");
     check_total("attribute 'total'", read_integer_attribute(data.get(), "total", "data"), content.steps, report);

@@ -60,13 +60,13 @@ bool open_hdf5(const fs::path& path, OpenHdf5& file, Report& report) {
   }
 }
 
-void inspect_hdf5(const fs::path& path, Report& report) {
+void inspect_hdf5(const fs::path& path, const CheckConfig& check_config, Report& report) {
   OpenHdf5 file;
   if (!open_hdf5(path, file, report)) return;
   report.format = kind_of(file, path);
   if (report.format == "trajectory log") {
     file.file.reset();
-    inspect_log(path, report);
+    inspect_log(path, check_config, report);
   } else if (report.format == "minari") {
     inspect_minari(file, path.parent_path() / "metadata.json", report);
   } else if (report.format == "robomimic") {
@@ -109,14 +109,14 @@ std::string why_no_dataset(const fs::path& path) {
   return "is no dataset: neither data/main_data.hdf5 (minari) nor meta.json (tensordict)";
 }
 
-Report inspect(const fs::path& path) {
+Report inspect(const fs::path& path, const CheckConfig& check_config) {
   const Hdf5Quiet quiet;
   std::error_code ignored;
   Report report;
   report.path = path.string();
   const fs::path file = file_to_read(path);
   if (fs::is_regular_file(file, ignored)) {
-    inspect_hdf5(file, report);
+    inspect_hdf5(file, check_config, report);
   } else if (fs::exists(file / "meta.json", ignored)) {
     report.format = "tensordict";
     inspect_tensordict(file, report);

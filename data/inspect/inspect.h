@@ -3,14 +3,19 @@
 // files: call this in a process of its own (app/inspect.cpp).
 #pragma once
 #include <filesystem>
+#include <functional>
 
 #include "data/hdf5_handle.h"
 #include "data/inspect/report.h"
+#include "data/log/log_format.h"
 
 namespace hotloop {
 
+// Throws Error where a log's configuration, which only training can read, is none.
+using CheckConfig = std::function<void(const LogInfo& info)>;
+
 // What is damaged or contradicts itself is among the report's problems. Error where the path is no dataset at all.
-Report inspect(const std::filesystem::path& path);
+Report inspect(const std::filesystem::path& path, const CheckConfig& check_config = {});
 
 // By format; they fill the report.
 struct OpenHdf5 {
@@ -23,7 +28,7 @@ std::string kind_of(const OpenHdf5& file, const std::filesystem::path& path);
 std::string why_no_dataset(const std::filesystem::path& path);
 // The HDF5 file of a minari dataset, a log's .part where there is no more; other paths as they are.
 std::filesystem::path file_to_read(const std::filesystem::path& path);
-void inspect_log(const std::filesystem::path& path, Report& report);
+void inspect_log(const std::filesystem::path& path, const CheckConfig& check_config, Report& report);
 // metadata: Minari's metadata.json.
 void inspect_minari(const OpenHdf5& file, const std::filesystem::path& metadata, Report& report);
 void inspect_robomimic(const OpenHdf5& file, Report& report);

@@ -1,10 +1,12 @@
 // Trajectory logs.
 #include <fmt/format.h>
 
+#include "data/dataset/action_check.h"
 #include "data/hdf5_read.h"
 #include "data/inspect/inspect.h"
 #include "data/inspect/leaf.h"
 #include "data/log/log_reader.h"
+#include "data/log/space_json.h"
 
 namespace hotloop {
 namespace {
@@ -20,6 +22,18 @@ DataLeaf leaf_of(const LogReader& log, const LogKey& key) {
     log.read(key.name, row, rows, 0, log.num_worlds(), out);
   };
   return leaf;
+}
+
+// Error for the first that is not of the space.
+void check_actions(const LogReader& log, const ActionSpace& space) {
+  const std::int64_t steps = log.info().num_steps, worlds = log.num_worlds();
+  std::vector<std::byte> actions(static_cast<std::size_t>(steps * worlds) * log.key("action").bytes());
+  for (std::int64_t row = 0; row < log.num_rows(); row += steps) {
+    log.read("action", row, steps, 0, worlds, actions.data());
+    if (const auto wrong = find_wrong_action(space, actions.data(), steps * worlds))
+      throw Error(fmt::format("action: {} in row {} of column {}: must be {}", wrong->value, row + wrong->row / worlds,
+                              wrong->row % worlds, wrong->accepted));
+  }
 }
 
 struct World {
@@ -107,13 +121,43 @@ class Steps {
   std::int64_t ended_ = 0;
 };
 
+// What the attributes say must be what readers take it for, and agree with the datasets.
+void check_attributes(const LogReader& log, const CheckConfig& check_config, Report& report) {
+  const auto attempt = [&](const auto& check) {
+    try {
+      check();
+    } catch (const Error& e) {
+      report.problem(e.what());
+    }
+  };
+  attempt([&] {
+    if (check_config) check_config(log.info());
+  });
+  attempt([&] {
+    const char* const name = "attribute 'observation_space'";
+    const auto width = static_cast<std::int64_t>(box_of_json(log.info().observation_space, name).low.size());
+    if (width != log.obs_dim())
+      throw Error(fmt::format("{}: has {} numbers, observations {}", name, width, log.obs_dim()));
+  });
+  attempt([&] {
+    const char* const name = "attribute 'action_space'";
+    const ActionSpace space = action_space_of_json(log.info().action_space, name);
+    if (!log.contains("action")) return;
+    const LogKey& key = log.key("action");
+    if (key.numel() != space.dim() || key.dtype != action_dtype(space))
+      throw Error(fmt::format("action: {} of {} a step: {} has {} of {}", key.numel(), dtype_name(key.dtype), name,
+                              space.dim(), dtype_name(action_dtype(space))));
+    check_actions(log, space);
+  });
+}
+
 bool is_flat(const LogReader& log, const char* name, DType dtype) {
   return log.contains(name) && log.key(name).dtype == dtype && log.key(name).numel() == 1;
 }
 
 }  // namespace
 
-void inspect_log(const fs::path& path, Report& report) {
+void inspect_log(const fs::path& path, const CheckConfig& check_config, Report& report) {
   try {
     const LogReader log(path);
     const LogInfo& info = log.info();
@@ -125,6 +169,7 @@ void inspect_log(const fs::path& path, Report& report) {
                     {"worlds", fmt::format("{} of {}", log.num_worlds(), info.num_envs)},
                     {"rows", fmt::format("{} iterations of {}", log.iterations().size(), info.num_steps)}};
     for (const std::string& problem : log.problems()) report.problem(problem);
+    check_attributes(log, check_config, report);
     if (log.iterations().empty()) report.problem("holds no whole iteration");
     report.steps = log.num_rows() * log.num_worlds();
     for (const LogKey& key : log.keys()) scan_leaf(leaf_of(log, key), path.filename().string(), report);

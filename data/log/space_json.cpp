@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "data/json_text.h"
+#include "sim/core/error.h"
 
 namespace hotloop {
 namespace {
@@ -22,7 +26,53 @@ std::string list(const std::vector<T>& values, Text text) {
   return out + "]";
 }
 
+// As JSON libraries read it: unbounded ends as null.
+nlohmann::json parse(const std::string& text, const std::string& where) {
+  std::string plain = text;
+  for (const std::string word : {"-Infinity", "Infinity"})
+    for (std::size_t at = 0; (at = plain.find(word, at)) != std::string::npos;) plain.replace(at, word.size(), "null");
+  return parse_json_object(plain, where);
+}
+
+std::vector<float> bounds(const nlohmann::json& space, const char* key, float unbounded) {
+  std::vector<float> values;
+  for (const nlohmann::json& value : space.at(key)) values.push_back(value.is_null() ? unbounded : value.get<float>());
+  return values;
+}
+
+BoxSpace box_of(const nlohmann::json& space) {
+  BoxSpace box{bounds(space, "low", -INFINITY), bounds(space, "high", INFINITY)};
+  if (space.at("type") != "Box" || box.low.empty() || box.low.size() != box.high.size())
+    throw Error("is no Box with as many lows as highs");
+  return box;
+}
+
+// What a space's text lacks is an Error that names it.
+template <class Read>
+auto read_space(const std::string& text, const std::string& where, const Read& read) {
+  const nlohmann::json space = parse(text, where);
+  try {
+    return read(space);
+  } catch (const Error& e) {
+    throw Error(where + ": " + e.what());
+  } catch (const nlohmann::json::exception&) {
+    throw Error(where + ": describes no space");
+  }
+}
+
 }  // namespace
+
+BoxSpace box_of_json(const std::string& text, const std::string& where) { return read_space(text, where, box_of); }
+
+ActionSpace action_space_of_json(const std::string& text, const std::string& where) {
+  return read_space(text, where, [](const nlohmann::json& space) {
+    if (space.at("type") == "Discrete") return ActionSpace::discrete(space.at("n").get<int>());
+    if (space.at("type") == "MultiDiscrete")
+      return ActionSpace::multi_discrete(space.at("nvec").get<decltype(ActionSpace::nvec)>());
+    const BoxSpace box = box_of(space);
+    return ActionSpace::box(box.low, box.high);
+  });
+}
 
 std::string space_json(const BoxSpace& space) {
   return fmt::format(R"({{"type": "Box", "dtype": "float32", "shape": [{}], "low": {}, "high": {}}})", space.low.size(),

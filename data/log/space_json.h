@@ -10,4 +10,8 @@ namespace hotloop {
 std::string space_json(const BoxSpace& space);
 std::string space_json(const ActionSpace& space);
 
+// The way back. Error starting with `where` for a text that is no such space.
+BoxSpace box_of_json(const std::string& text, const std::string& where);
+ActionSpace action_space_of_json(const std::string& text, const std::string& where);
+
 }  // namespace hotloop

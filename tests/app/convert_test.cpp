@@ -12,6 +12,7 @@
 #include "tests/app/bad_input.h"
 #include "tests/app/program.h"
 #include "tests/app/reference_episodes.h"
+#include "tests/app/small_disk.h"
 #include "tests/temp_folder.h"
 #include "tests/test_python.h"
 #include "train/config.h"
@@ -160,6 +161,15 @@ TEST(Convert, ASecondProcessIsToldAndWhatAKilledOneLeftIsCleared) {
   const ProgramResult result = run_program(words, folder.path(), kLimit);
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_FALSE(fs::exists(work));
+}
+
+TEST(Convert, AFullDiskLeavesNoFolders) {
+  const TempFolder folder;
+  write_log(folder / "log.h5", -1);
+  SmallDisk disk(folder / "disk", "size=32k");
+  if (!disk.failure().empty()) GTEST_SKIP() << "cannot mount a small tmpfs: " << disk.failure();
+  check_bad_input({{"convert", "log.h5", "--to", "minari", "-o", "disk/sets"}, "No space left on device"},
+                  folder.path());
 }
 
 TEST(Convert, BadInput) {

@@ -33,6 +33,7 @@ TEST(PlayLog, HoldsEveryEpisodeAndReplays) {
     const ProgramResult converted = run_program({"convert", log, "--to", "d4rl", "-o", set}, ".", 120);
     EXPECT_EQ(converted.status, 0) << converted.err;
     EXPECT_NE(converted.err.find("0 episodes begun before the log"), std::string::npos) << converted.err;
+    EXPECT_NE(converted.err.find(" begun beyond those of the play\n"), std::string::npos) << converted.err;
   }
 }
 
