@@ -22,8 +22,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kRecording = "recording.json";
 constexpr const char *kIndex = "episodes.bin", *kProgress = "progress.bin";
-constexpr const char* kData[] = {kIndex,       "observation.bin", "action.bin",
-                                 "reward.bin", "terminated.bin",  "truncated.bin"};
+constexpr const char* kData[] = {kIndex,           "observation.bin", "action.bin",      "reward.bin",
+                                 "terminated.bin", "truncated.bin",   "reward_terms.bin"};
 constexpr std::uint64_t kMaxRecordingBytes = 1 << 20;
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 40;  // their bytes can be counted, whatever the task
 
