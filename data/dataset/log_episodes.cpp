@@ -174,7 +174,7 @@ void read_episodes(const LogReader& log, const EnvSpec& env, const LoggedEpisode
       throw Error("the log holds no last observation of the episode that ended in row " +
                   std::to_string(e.row + e.length - 1) + " of column " + std::to_string(e.column));
     window.copy(e, last->second, episode);
-    if (const auto wrong = find_wrong_action(action, episode.actions.data(), episode.length))
+    if (const auto wrong = find_wrong_action(env.action, episode.actions.data(), episode.length))
       throw Error("the log's action " + wrong->value + " in row " + std::to_string(e.row + wrong->row) + " of column " +
                   std::to_string(e.column) + ": must be " + wrong->accepted);
     episode.world = log.env_index()[static_cast<std::size_t>(e.column)];
