@@ -72,7 +72,7 @@ int play(PlayArguments& arguments) {
   if (!arguments.seed.empty()) parse_value("--seed", arguments.seed, {.low = 0, .high = 9e18}, options.seed.emplace());
   options.policy = parse_policy_flags("play", arguments.policy);
   options.log = parse_log_flags(arguments.log);
-  if (!arguments.video.empty()) check_video_name(arguments.video);
+  if (!arguments.video.empty()) check_video(arguments.video);
   int status = play_command(options);
   listen_for_stop();
   if (!arguments.video.empty() && status == 0) status = film(arguments);
