@@ -159,7 +159,7 @@ std::vector<std::string> swept_keys(const Sweep& sweep) {
 
 // What populations cannot do, before anything is written.
 void refuse(const TrainConfig& config, const TrainOptions& options, Device device) {
-  const std::string flag = options.num_seeds > 1 || options.sweep.empty() ? "--num_seeds" : "--sweep";
+  const std::string flag = options.num_seeds > 1 || options.sweep.empty() ? "--num-seeds" : "--sweep";
   if (config.algo != "ppo") throw Error(flag + ": is of algo ppo, algo is " + config.algo);
   if (!options.log.path.empty()) throw Error(flag + ": does not go with --log-trajectories, which is of one run");
   if (!config.init_from.empty()) throw Error(flag + ": does not go with init_from " + shown(config.init_from));

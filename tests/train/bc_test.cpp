@@ -157,7 +157,8 @@ void write_steps(const fs::path& path, const EnvSpec& env) {
     for (std::size_t i = 0; i < 31 * width; ++i)
       e.observations.push_back(static_cast<float>(id * 100) + 0.25f * static_cast<float>(i));
     std::vector<float> actions(30);
-    for (std::size_t t = 0; t < 30; ++t) actions[t] = static_cast<float>(id) + 0.01f * static_cast<float>(t);
+    for (std::size_t t = 0; t < 30; ++t)
+      actions[t] = 0.001f * static_cast<float>(100 * id + static_cast<std::int64_t>(t));
     const auto* bytes = reinterpret_cast<const std::byte*>(actions.data());
     e.actions.assign(bytes, bytes + actions.size() * sizeof(float));
     e.rewards.assign(30, 0.0f);
@@ -208,8 +209,8 @@ TEST(ReplaySource, BlocksHoldTheDatasetsStepsAndDoNotDependOnWhereItLies) {
     for (std::size_t j = 0; j < 128; ++j) {
       const float* observation = &resident[block * 512 + j * 3];
       const float action = resident[block * 512 + 384 + j];
-      const int id = static_cast<int>(action),
-                t = static_cast<int>(std::lround((action - static_cast<float>(id)) * 100));
+      const auto code = static_cast<int>(std::lround(action * 1000));
+      const int id = code / 100, t = code % 100;
       EXPECT_EQ(observation[0], static_cast<float>(id * 100) + 0.25f * static_cast<float>(3 * t));
       seen[{id, t}] += 1;
     }

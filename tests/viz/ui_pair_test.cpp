@@ -168,12 +168,12 @@ TEST_F(UiPair, OnlyLogsOfOneTask) {
   const auto refused = [&](const std::string& beside) {
     return error_text([&] { open_source({.what = file("one.h5"), .beside = beside, .device = "cpu"}); });
   };
-  EXPECT_EQ(refused(file("one")), "'" + file("one") + "': is no trajectory log; two logs can be viewed side by side");
+  EXPECT_EQ(refused(file("one")), file("one") + ": is no trajectory log; two logs can be viewed side by side");
   const TrainConfig other = small_training(
       *folder / "other", {{"task", "MountainCar-v0", ""}, {"total_timesteps", "512", ""}, {"eval_interval", "0", ""}});
   ASSERT_EQ(train_quietly(other, log_to(*folder / "other.h5")), 0);
-  EXPECT_EQ(refused(file("other.h5")), "'" + file("other.h5") + "': is of MountainCar-v0, and '" + file("one.h5") +
-                                           "' of CartPole-v1: logs side by side are of one task");
+  EXPECT_EQ(refused(file("other.h5")), file("other.h5") + ": is of MountainCar-v0, and " + file("one.h5") +
+                                           " of CartPole-v1: logs side by side are of one task");
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ class UiTraining : public testing::Test {
     if (training.joinable()) training.join();
   }
   TrainConfig longer(const char* name) const {
-    return small_training(folder / name, {{"total_timesteps", "153600", ""}, {"eval_interval", "200", ""}});
+    return small_training(folder / name, {{"total_timesteps", "460800", ""}, {"eval_interval", "200", ""}});
   }
   bool finished() { return source.telemetry()->finished; }
   void wait_for(const std::function<bool()>& what) {
