@@ -14,12 +14,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostProblems = 50;
 
 LogSpec spec_of(const LogReader& log) {
-  LogSpec spec;
-  spec.info = log.info();
-  spec.keys = log.keys();
-  spec.env_index = log.env_index();
-  spec.obs_dim = log.obs_dim();
-  spec.state_bytes = log.state_bytes();
+  LogSpec spec = spec_like(log);
   spec.expected_iterations = static_cast<std::int64_t>(log.iterations().size());
   return spec;
 }

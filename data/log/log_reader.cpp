@@ -175,4 +175,14 @@ void LogReader::read_state(std::int64_t iteration, std::byte* out) const {
   p.file->read_state(p.iteration, out);
 }
 
+LogSpec spec_like(const LogReader& log) {
+  LogSpec spec;
+  spec.info = log.info();
+  spec.keys = log.keys();
+  spec.env_index = log.env_index();
+  spec.obs_dim = log.obs_dim();
+  spec.state_bytes = log.state_bytes();
+  return spec;
+}
+
 }  // namespace hotloop

@@ -84,4 +84,7 @@ class LogReader {
   bool lost_iterations_ = false;
 };
 
+// What a new log of the same worlds, leaves and training is told; expected_iterations is left open.
+LogSpec spec_like(const LogReader& log);
+
 }  // namespace hotloop

@@ -79,12 +79,7 @@ TEST_F(LogGap, AMissingOrDamagedSegmentIsAProblemOfEveryCommand) {
 
 TEST_F(LogGap, ALogWithoutIterationsIsNotEqual) {
   const LogReader log(folder_ / "a.h5");
-  LogSpec spec;
-  spec.info = log.info();
-  spec.keys = log.keys();
-  spec.env_index = log.env_index();
-  spec.obs_dim = log.obs_dim();
-  spec.state_bytes = log.state_bytes();
+  const LogSpec spec = spec_like(log);
   {
     LogWriterOptions options;
     options.flush_seconds = 0;

@@ -270,11 +270,9 @@ TEST_F(GpuFused, LearnsCartPole) {
     c.random_episode_start = false;
     c.precision = precision;
     const Trace t = run(c, "fused", 100);
-    double sum = 0, episodes = 0;
-    for (std::size_t i = 90; i < t.metrics.size(); ++i)
-      sum += t.metrics[i].episodes.return_sum, episodes += static_cast<double>(t.metrics[i].episodes.episodes);
-    std::printf("%s: %.1f\n", precision, sum / episodes);
-    EXPECT_GT(sum / episodes, 200.0) << precision;
+    const double mean = mean_return(t, 90);
+    std::printf("%s: %.1f\n", precision, mean);
+    EXPECT_GT(mean, 200.0) << precision;
   }
 }
 

@@ -161,11 +161,9 @@ TEST_F(GpuLayered, LearnsCartPole) {
     c.total_timesteps = c.num_envs * c.num_steps * 60;
     c.random_episode_start = false;
     const Trace t = run(c, 60);
-    double sum = 0, episodes = 0;
-    for (std::size_t i = 50; i < t.metrics.size(); ++i)
-      sum += t.metrics[i].episodes.return_sum, episodes += static_cast<double>(t.metrics[i].episodes.episodes);
-    std::printf("%s: %.1f\n", precision, sum / episodes);
-    EXPECT_GT(sum / episodes, 200.0) << precision;
+    const double mean = mean_return(t, 50);
+    std::printf("%s: %.1f\n", precision, mean);
+    EXPECT_GT(mean, 200.0) << precision;
   }
 }
 

@@ -56,6 +56,14 @@ inline Trace train(const TrainConfig& config, Device device, int iterations) {
   return trace;
 }
 
+// Mean return of the episodes that ended in iterations from `first` on.
+inline double mean_return(const Trace& trace, std::size_t first) {
+  double sum = 0, episodes = 0;
+  for (std::size_t i = first; i < trace.metrics.size(); ++i)
+    sum += trace.metrics[i].episodes.return_sum, episodes += static_cast<double>(trace.metrics[i].episodes.episodes);
+  return sum / episodes;
+}
+
 inline std::vector<double> numbers(const IterationMetrics& m) {
   return {static_cast<double>(m.iteration),
           static_cast<double>(m.updates),

@@ -140,6 +140,47 @@ TEST(TrainingSource, WorldsAndObservationsAreOfOneMoment) {
   }
 }
 
+// What the panels say of a training under way.
+class AtItsStart final : public TrainObserver {
+ public:
+  AtItsStart(TrainingSource& source, std::int64_t num_steps) : source_(source), num_steps_(num_steps) {}
+  void started(const Run& run) override {
+    source_.started(run);
+    const Frame nothing{{0, 0, 0}, 0, {0, 0, 0, 0}};
+    std::vector<Frame> frames(8 * static_cast<std::size_t>(source_.visual().num_frames()), nothing);
+    source_.write_frames(0, 8, frames.data());
+    for (const Frame& frame : frames) EXPECT_NE(frame.quat[0], 0.0f) << "a picture of no state of the training";
+  }
+  void row(const MetricRow& row) override { source_.row(row); }
+  void message(const std::string& line) override { source_.message(line); }
+  void ended() noexcept override { source_.ended(); }
+  void queued() override {
+    source_.queued();
+    EXPECT_EQ(source_.position(), ++iterations * num_steps_);
+    terms = source_.report(0).reward_terms;
+  }
+  std::int64_t iterations = 0;
+  std::vector<float> terms;
+
+ private:
+  TrainingSource& source_;
+  std::int64_t num_steps_;
+};
+
+TEST(TrainingSource, TellsItsTimeAndBeginsWithItsWorlds) {
+  const TempFolder folder;
+  const TrainConfig config = small_training(
+      folder / "run",
+      {{"task", "InvertedPendulum-v5", ""}, {"total_timesteps", "2048", ""}, {"eval_interval", "0", ""}});
+  TrainingSource source(config, parse_device("cpu"));
+  AtItsStart observer(source, config.num_steps);
+  ASSERT_EQ(train_quietly(config, {}, &observer), 0);
+  EXPECT_GT(observer.iterations, 2);
+  EXPECT_NEAR(source.info().control_period, 0.04, 1e-9);
+  EXPECT_EQ(observer.terms.size(), source.info().reward_terms.size());
+  EXPECT_FALSE(observer.terms.empty());
+}
+
 TEST(TrainingSource, OutlivesItsTrainingAndItsFolder) {
   const TempFolder folder;
   const TrainConfig config = small_training(folder / "run");

@@ -149,12 +149,7 @@ void LayeredNetwork::allocate(Device device, std::int64_t rows) {
       l.image = static_cast<std::int64_t>(from.size());
       for (int o = 0; o < l.out(); ++o)
         for (int k = 0; k < l.in(); ++k)
-          from.push_back(
-              o < s.out && k < s.in
-                  ? static_cast<std::int32_t>((o < s.second ? s.weight + static_cast<std::int64_t>(o) * s.in
-                                                            : s.second_weight + std::int64_t{o - s.second} * s.in) +
-                                              k)
-                  : -1);
+          from.push_back(o < s.out && k < s.in ? static_cast<std::int32_t>(s.weight_at(o) + k) : -1);
       const bool is_head = i + 1 == net.size();
       if (!is_head) l.y = numbers(rows, l.out());
       if (!is_head && l.activation == Activation::silu) l.input = numbers(rows, l.out());

@@ -45,16 +45,8 @@ __device__ __forceinline__ void with_activation(Activation a, const F& f) {
   }
 }
 
-// Where the parameters of output o lie.
-__device__ __forceinline__ std::int64_t weight_at(const LayerSizes& s, int o) {
-  return o < s.second ? s.weight + static_cast<std::int64_t>(o) * s.in
-                      : s.second_weight + static_cast<std::int64_t>(o - s.second) * s.in;
-}
-__device__ __forceinline__ std::int64_t bias_at(const LayerSizes& s, int o) {
-  return o < s.second ? s.bias + o : s.second_bias + o - s.second;
-}
 __device__ __forceinline__ float bias_of(const float* parameters, const LayerSizes& s, int o) {
-  return o < s.out ? parameters[bias_at(s, o)] : 0.0f;
+  return o < s.out ? parameters[s.bias_at(o)] : 0.0f;
 }
 
 // A tile of results on its way to global memory: lanes put pairs, then all threads write 16 bytes each.
@@ -82,15 +74,15 @@ struct Staged {
   }
 };
 
-// Blocks of one network: tiles of the result, those of the same rows next to each other.
+// Where a block's tile begins; tiles of the same rows are next to each other.
 struct TilePlace {
   std::int64_t m;
-  int n, net;
+  int n;
 };
 template <int kM, int kN>
 __device__ __forceinline__ TilePlace tile_place(int columns) {
   const int across = (columns + kN - 1) / kN, i = static_cast<int>(blockIdx.x);
-  return {static_cast<std::int64_t>(i / across) * kM, i % across * kN, static_cast<int>(blockIdx.y)};
+  return {static_cast<std::int64_t>(i / across) * kM, i % across * kN};
 }
 template <int kM, int kN>
 dim3 tile_grid(std::int64_t rows, int columns, int nets) {
@@ -212,7 +204,7 @@ struct GradientOp {
     product.each([&](int row, int column, float v0, float v1) {
       const int o = static_cast<int>(at.m) + row, i = at.n + column;
       if (o >= net.size.out || i >= net.size.in) return;
-      float* const place = to + weight_at(net.size, o) + i;
+      float* const place = to + net.size.weight_at(o) + i;
       place[0] = v0;
       if (i + 1 < net.size.in) place[1] = v1;
     });
@@ -223,7 +215,7 @@ struct GradientOp {
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
         const int o = static_cast<int>(at.m) + product.first_m + 16 * i + 8 * h + lane / 4;
-        if (o < net.size.out) to[bias_at(net.size, o)] = product.left_sums[i][2 * h];
+        if (o < net.size.out) to[net.size.bias_at(o)] = product.left_sums[i][2 * h];
       }
   }
 };

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "sim/core/device.h"
+#include "sim/core/hd.h"
 #include "train/policy_kinds.h"
 
 namespace hotloop {
@@ -25,6 +26,12 @@ struct LayerSizes {
   std::int64_t weight, bias;
   int second;
   std::int64_t second_weight, second_bias;
+
+  SIM_HD std::int64_t weight_at(int o) const {
+    return o < second ? weight + static_cast<std::int64_t>(o) * in
+                      : second_weight + static_cast<std::int64_t>(o - second) * in;
+  }
+  SIM_HD std::int64_t bias_at(int o) const { return o < second ? bias + o : second_bias + o - second; }
 };
 
 // y = activation(x w^T + b).
