@@ -13,6 +13,7 @@
 namespace hotloop {
 
 struct PolicyGraph;  // train/export/graph.h
+struct PpoPass;      // train/update_ops.h
 
 enum class Precision : std::uint8_t { fp32, tf32, bf16 };
 
@@ -42,6 +43,8 @@ class Network {
   // in gradients [num_shards, num_parameters].
   using Loss = std::function<void(const Exec&, const Part<Real>&)>;
   virtual void forward_backward(const Exec& exec, const Real* observation, Real* gradients, const Loss& loss) = 0;
+  // The same with PPO's loss, which this network then works out in its own kernels; false: it does not.
+  virtual bool ppo_pass(const Exec&, const PpoPass&) { return false; }
   virtual std::int64_t parts() const = 0;
   virtual std::int64_t part_rows() const = 0;  // of the largest
 

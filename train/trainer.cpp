@@ -10,6 +10,7 @@
 #include "sim/core/error.h"
 #include "sim/core/graph.h"
 #include "train/bc.h"
+#include "train/fused/chain_network.h"
 #include "train/fused/cpu_network.h"
 #include "train/fused/layered_network.h"
 #include "train/fused/trainer.h"
@@ -148,9 +149,11 @@ std::unique_ptr<Network<float>> Trainer::make_network(std::int64_t max_rows) con
   network.max_rows = max_rows;
   network.minibatch_rows = minibatch_rows();
   network.num_shards = num_shards(config_, exec_.device);
-  if (road_ == Road::fused && exec_.device.is_cuda())
-    return make_layered_network(network, config_.precision == "fp16" ? Number16::fp16 : Number16::bf16,
-                                parameters_.data());
+  if (road_ == Road::fused && exec_.device.is_cuda()) {
+    const Number16 number = config_.precision == "fp16" ? Number16::fp16 : Number16::bf16;
+    return chain_takes(policy_, exec_.device) ? make_chain_network(network, number, parameters_.data())
+                                              : make_layered_network(network, number, parameters_.data());
+  }
   if (road_ == Road::fused) return make_cpu_network(network, parameters_.data());
   load_generic().configure(network.device, network.precision);
   return load_generic().make_network(network, parameters_.data());
@@ -257,6 +260,15 @@ void Trainer::minibatch(const Samples<float>& from, const std::int32_t* index) {
   const std::int64_t dim = policy_.action.dim();
   minibatch_->gather(exec_, from, index, normalizer_ ? normalizer_->view() : ObservationNormalizer::View{});
   const Samples<float> batch = minibatch_->view();
+  const auto own_loss = [&] {
+    if (config_.algo != "ppo") return false;
+    PpoPass pass;
+    pass.update = update_, pass.head = head_->view(), pass.batch = batch;
+    pass.advantage_terms = minibatch_->advantage_terms();
+    pass.log_std = policy_.log_std >= 0 ? parameters_.data() + policy_.log_std : nullptr;
+    pass.gradients = gradients_.data(), pass.out = loss_terms_.data();
+    return network_->ppo_pass(exec_, pass);
+  };
   const auto part_loss = [&](const Exec& exec, const Part<float>& part) {
     LossIo<float> io;
     io.batch = batch;
@@ -278,7 +290,7 @@ void Trainer::minibatch(const Samples<float>& from, const std::int32_t* index) {
     io.out = loss_terms_.data() + part.index;
     loss(exec, io);
   };
-  network_->forward_backward(exec_, batch.observation, gradients_.data(), part_loss);
+  if (!own_loss()) network_->forward_backward(exec_, batch.observation, gradients_.data(), part_loss);
   adam_->step(exec_, update_, control_.data(), num_shards(config_, exec_.device), network_->parts(), loss_terms_.data(),
               rows, gradients_.data(), parameters_.data());
   network_->parameters_changed(exec_);

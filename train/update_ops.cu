@@ -62,12 +62,6 @@ struct LossTerm {
   HeadView head;
   LossIo<Real> io;
 
-  SIM_HD Real normalised(Real advantage) const {
-    if (!u.norm_adv || io.total < 2) return advantage;
-    const AdvantageScale scale = advantage_scale(*io.advantage_terms, static_cast<double>(io.total));
-    return (advantage - Real(scale.mean)) / (Real(scale.deviation) + Real(1e-8));
-  }
-
   SIM_HD LossTerms operator()(std::int64_t r) const {
     const std::int64_t i = io.begin + r;
     const Samples<Real>& b = io.batch;
@@ -77,8 +71,9 @@ struct LossTerm {
     const ActorTerms<Real> actor = actor_loss(
         weights, head, io.head + r * head.head_dim, io.log_std,
         b.mask == nullptr ? nullptr : b.mask + i * head.head_dim, categorical ? b.action + i * head.dim : nullptr,
-        categorical ? nullptr : b.sample + i * head.dim, b.log_prob[i], normalised(b.advantage[i]), scale,
-        io.d_head + r * head.head_dim, io.d_log_std_rows == nullptr ? nullptr : io.d_log_std_rows + r * head.dim);
+        categorical ? nullptr : b.sample + i * head.dim, b.log_prob[i],
+        loss_advantage(u, io.advantage_terms, io.total, b.advantage[i]), scale, io.d_head + r * head.head_dim,
+        io.d_log_std_rows == nullptr ? nullptr : io.d_log_std_rows + r * head.dim);
     Real d_value = 0;
     const Real value_loss = critic_loss(weights, io.value[r], b.value[i], b.value_target[i], d_value);
     io.d_value[r] = weights.value * d_value * scale;
@@ -211,6 +206,14 @@ void ppo_loss(const Exec& exec, const UpdateSpec& update, const HeadView& head, 
   tree_sum(exec, rows, LossTerm<Real>{update, head, io}, io.scratch, io.out, kLossChunk);
   if (io.d_log_std != nullptr)
     column_sum(exec, rows, head.dim, RowsTerm<Real>{io.d_log_std_rows, head.dim}, io.column_scratch, io.d_log_std);
+}
+
+void sum_loss_terms(const Exec& exec, std::int64_t n, const LossTerms* terms, LossTerms* scratch, LossTerms* out) {
+  tree_sum(exec, n, PartialSum<LossTerms>{terms}, scratch, out);
+}
+
+void sum_columns(const Exec& exec, std::int64_t rows, std::int64_t cols, const float* x, float* scratch, float* out) {
+  column_sum(exec, rows, cols, RowsTerm<float>{x, cols}, scratch, out);
 }
 
 template <class Real>

@@ -76,6 +76,20 @@ std::int64_t loss_scratch(std::int64_t rows);
 template <class Real>
 void ppo_loss(const Exec& exec, const UpdateSpec& update, const HeadView& head, const LossIo<Real>& io);
 
+// A minibatch's whole pass for a network that works out PPO's loss itself: as LossIo.
+struct PpoPass {
+  UpdateSpec update;
+  HeadView head;
+  Samples<float> batch;
+  const AdvantageTerms* advantage_terms = nullptr;
+  const float* log_std = nullptr;
+  float* gradients = nullptr;  // [num_parameters]
+  LossTerms* out = nullptr;
+};
+// *out = sum of terms [n]; out[c] = sum over rows of x [rows, cols]. For scratch see loss_scratch and bias_scratch.
+void sum_loss_terms(const Exec& exec, std::int64_t n, const LossTerms* terms, LossTerms* scratch, LossTerms* out);
+void sum_columns(const Exec& exec, std::int64_t rows, std::int64_t cols, const float* x, float* scratch, float* out);
+
 // Adam (Kingma & Ba 2015, bias-corrected as in PyTorch) over flat buffers, with gradient clipping by norm.
 template <class Real>
 class Adam {

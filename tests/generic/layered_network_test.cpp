@@ -1,8 +1,12 @@
-// Networks of 16-bit numbers on a GPU, a kernel a layer, against those of the generic road in double.
+// Networks of 16-bit numbers on a GPU, a kernel a layer or one for all, against those of the generic road in double.
 #include "train/fused/layered_network.h"
 #include "sim/core/error.h"
 #include "tests/generic/network_cases.h"
 #include "tests/generic/trainer_run.h"
+#include "train/fused/chain_network.h"
+#include "train/net_ops.h"
+#include "train/policy_net.h"
+#include "train/update_ops.h"
 
 namespace hotloop {
 namespace {
@@ -20,16 +24,19 @@ void to_host(const Exec& exec, float* to, const float* from, std::size_t n) {
   synchronize(exec);
 }
 
+enum class Form { layers, chain };
+
 // A network on the card for callers whose numbers are on the host.
 class FromHost final : public Network<float> {
  public:
-  FromHost(const Case& c, Number16 number, const std::vector<float>& parameters)
+  FromHost(const Case& c, Form form, Number16 number, const std::vector<float>& parameters)
       : c_(c), stream_(kCard), exec_{kCard, stream_.get(), nullptr} {
     parameters_ = on_card(exec_, parameters.data(), parameters.size());
     NetworkConfig config = network_config(c);
     config.device = kCard;
     config.num_shards = 1;
-    network_ = make_layered_network(config, number, parameters_.data());
+    network_ = form == Form::layers ? make_layered_network(config, number, parameters_.data())
+                                    : make_chain_network(config, number, parameters_.data());
     network_->parameters_changed(exec_);
   }
   void act(const Exec&, std::int64_t rows, const float* observation, float* head, float* value) override {
@@ -85,11 +92,11 @@ class GpuLayered : public ::testing::Test {
   }
 };
 
-Passes<float> layered(const Case& c, Number16 number) {
+Passes<float> passes(const Case& c, Form form, Number16 number) {
   ThreadPool pool(1);
   Case one = c;
   one.shards = 1;
-  FromHost network(one, number, parameters_of<float>(c));
+  FromHost network(one, form, number, parameters_of<float>(c));
   return Passes<float>(network, one, pool);
 }
 
@@ -102,27 +109,155 @@ Case draw(std::uint32_t seed) {
 constexpr std::uint32_t kCases = 40;
 bool is_relu(std::uint32_t seed) { return seed % 4 == 1; }  // of draw_case
 
-TEST_F(GpuLayered, EqualsTheGenericRoad) {
+// f(case, what an exact network makes of it) for each that the form takes; at least `least` of them.
+template <class F>
+void each_case(Form form, bool relu, int least, F f) {
+  int taken = 0;
   for (std::uint32_t seed = 0; seed < kCases; ++seed) {
-    if (is_relu(seed)) continue;  // rounding turns units on and off
-    const Case c = draw(seed);
+    if (is_relu(seed) != relu) continue;
+    Case c = draw(seed);
+    if (form == Form::chain && !chain_takes(c.policy, kCard)) continue;
+    c.integers = relu;
     SCOPED_TRACE(c.text);
-    const Passes<double> expected = exact(c);
-    expect_close(c, layered(c, Number16::fp16), expected, 3e-3, 3e-3, 6e-3);
-    expect_close(c, layered(c, Number16::bf16), expected, 3e-2, 3e-2, 5e-2);
+    f(c, exact(c));
+    ++taken;
   }
+  EXPECT_GE(taken, least);
 }
 
-TEST_F(GpuLayered, IsExactWhereNothingIsRounded) {
-  for (std::uint32_t seed = 0; seed < kCases; ++seed) {
-    if (!is_relu(seed)) continue;
-    Case c = draw(seed);
-    c.integers = true;
-    SCOPED_TRACE(c.text);
-    const Passes<double> expected = exact(c);
+void equals_the_generic_road(Form form, int least) {
+  // rounding turns units of relu on and off
+  each_case(form, false, least, [&](const Case& c, const Passes<double>& expected) {
+    expect_close(c, passes(c, form, Number16::fp16), expected, 3e-3, 3e-3, 6e-3);
+    expect_close(c, passes(c, form, Number16::bf16), expected, 3e-2, 3e-2, 5e-2);
+  });
+}
+
+void is_exact_where_nothing_is_rounded(Form form, int least) {
+  each_case(form, true, least, [&](const Case& c, const Passes<double>& expected) {
     for (const Number16 number : {Number16::fp16, Number16::bf16})
-      expect_close(c, layered(c, number), expected, 1e-7, 1e-7, 1e-6);
+      expect_close(c, passes(c, form, number), expected, 1e-7, 1e-7, 1e-6);
+  });
+}
+
+TEST_F(GpuLayered, EqualsTheGenericRoad) { equals_the_generic_road(Form::layers, 20); }
+TEST_F(GpuLayered, IsExactWhereNothingIsRounded) { is_exact_where_nothing_is_rounded(Form::layers, 8); }
+
+// The form of cards of compute capability 9.0.
+class GpuChain : public ::testing::Test {
+  void SetUp() override {
+    if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
+    if (cuda_device_info(0).major != 9) GTEST_SKIP() << "no device of compute capability 9.0";
   }
+};
+
+TEST_F(GpuChain, EqualsTheGenericRoad) { equals_the_generic_road(Form::chain, 8); }
+TEST_F(GpuChain, IsExactWhereNothingIsRounded) { is_exact_where_nothing_is_rounded(Form::chain, 6); }
+
+// A minibatch on the card, drawn so that some ratios and values are clipped.
+struct DrawnMinibatch {
+  Buffer<float> observation, sample, log_prob, value, advantage, target;
+  Buffer<std::int64_t> action;
+  Buffer<AdvantageTerms> terms;
+
+  DrawnMinibatch(const Exec& exec, const Case& c) {
+    const auto rows = static_cast<std::size_t>(c.rows), dim = static_cast<std::size_t>(c.policy.action.dim());
+    std::uint32_t seed = 10;
+    const auto draw = [&](std::size_t n, double size) {
+      const std::vector<float> x = numbers<float>(n, ++seed, size);
+      return on_card(exec, x.data(), n);
+    };
+    observation = draw(rows * static_cast<std::size_t>(c.policy.obs_dim), 1.0);
+    log_prob = draw(rows, 1.0), value = draw(rows, 1.0), target = draw(rows, 1.0), sample = draw(rows * dim, 0.5);
+    const std::vector<float> a = numbers<float>(rows, 3, 1.0);
+    AdvantageTerms sums;
+    for (const float x : a) sums = sums + AdvantageTerms{x, x * static_cast<double>(x)};
+    advantage = on_card(exec, a.data(), rows), terms = on_card(exec, &sums, 1);
+    std::vector<std::int64_t> choices(rows * dim);
+    for (std::size_t i = 0; i < choices.size(); ++i)
+      choices[i] = c.policy.action.is_box() ? 0 : static_cast<std::int64_t>(i * 7) % c.policy.action.nvec[i % dim];
+    action = on_card(exec, choices.data(), choices.size());
+    synchronize(exec);
+  }
+  Samples<float> view(const PolicySpec& policy) const {
+    const bool box = policy.action.is_box();
+    return {observation.data(),
+            box ? nullptr : action.data(),
+            box ? sample.data() : nullptr,
+            nullptr,
+            log_prob.data(),
+            value.data(),
+            advantage.data(),
+            target.data()};
+  }
+};
+
+struct LossAndGradient {
+  LossTerms terms;
+  std::vector<float> gradient;
+};
+
+LossAndGradient with_ppo_loss(const Case& c, bool within) {
+  const StreamHandle stream(kCard);
+  const Exec exec{kCard, stream.get(), nullptr};
+  const std::vector<float> start = parameters_of<float>(c);
+  const Buffer<float> parameters = on_card(exec, start.data(), start.size());
+  NetworkConfig config = network_config(c);
+  config.device = kCard, config.num_shards = 1;
+  const std::unique_ptr<Network<float>> network = make_chain_network(config, Number16::bf16, parameters.data());
+  network->parameters_changed(exec);
+  const DrawnMinibatch drawn(exec, c);
+  const HeadArrays head(c.policy, kCard);
+  const auto dim = static_cast<std::size_t>(c.policy.action.dim()), rows = static_cast<std::size_t>(c.rows);
+  Buffer<float> gradients = on_card(exec, start.data(), start.size());
+  Buffer<float> log_std_rows(kCard, rows * dim);
+  Buffer<float> columns(kCard, static_cast<std::size_t>(bias_scratch(c.rows, c.policy.action.dim())));
+  Buffer<LossTerms> scratch(kCard, static_cast<std::size_t>(loss_scratch(c.rows))), out(kCard, 1);
+  PpoPass pass;
+  pass.head = head.view(), pass.batch = drawn.view(c.policy), pass.advantage_terms = drawn.terms.data();
+  pass.log_std = c.policy.log_std >= 0 ? parameters.data() + c.policy.log_std : nullptr;
+  pass.gradients = gradients.data(), pass.out = out.data();
+  if (within) {
+    EXPECT_TRUE(network->ppo_pass(exec, pass));
+  } else {
+    network->forward_backward(exec, pass.batch.observation, gradients.data(), [&](const Exec& e, const Part<float>& p) {
+      LossIo<float> io{pass.batch, p.begin, p.end,        c.rows,   pass.advantage_terms,
+                       p.head,     p.value, pass.log_std, p.d_head, p.d_value};
+      io.d_log_std = p.d_log_std, io.d_log_std_rows = p.d_log_std ? log_std_rows.data() : nullptr;
+      io.column_scratch = columns.data(), io.scratch = scratch.data(), io.out = out.data();
+      ppo_loss(e, pass.update, pass.head, io);
+    });
+  }
+  LossAndGradient result;
+  result.gradient.resize(start.size());
+  copy_async(exec, &result.terms, {}, out.data(), kCard, sizeof(LossTerms));
+  to_host(exec, result.gradient.data(), gradients.data(), start.size());
+  return result;
+}
+
+TEST_F(GpuChain, TheLossWithinEqualsTheLossBetween) {
+  int taken = 0;
+  for (std::uint32_t seed = 0; seed < kCases; ++seed) {
+    const Case c = draw(seed);
+    if (!chain_takes(c.policy, kCard)) continue;
+    SCOPED_TRACE(c.text);
+    const LossAndGradient within = with_ppo_loss(c, true), between = with_ppo_loss(c, false);
+    const double LossTerms::*terms[] = {&LossTerms::policy_loss,   &LossTerms::value_loss, &LossTerms::entropy,
+                                        &LossTerms::old_approx_kl, &LossTerms::approx_kl,  &LossTerms::clipfrac};
+    for (const auto term : terms)
+      EXPECT_NEAR(within.terms.*term, between.terms.*term, 1e-6 * std::abs(between.terms.*term));
+    for (const ParameterSpec& p : c.policy.parameters) {
+      double difference = 0, size = 0;
+      for (std::int64_t i = p.offset; i < p.offset + p.numel; ++i) {
+        const double a = within.gradient[static_cast<std::size_t>(i)],
+                     b = between.gradient[static_cast<std::size_t>(i)];
+        difference += (a - b) * (a - b), size += b * b;
+      }
+      EXPECT_LE(std::sqrt(difference), 2e-3 * std::sqrt(size)) << p.name;  // the heads' gradients: rounded to 16 bits
+    }
+    ++taken;
+  }
+  EXPECT_GE(taken, 20);
 }
 
 TrainConfig wide(const char* task, const char* precision) {

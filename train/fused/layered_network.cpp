@@ -1,8 +1,9 @@
 #include "train/fused/layered_network.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <vector>
+
+#include "train/fused/network_layers.h"
 
 namespace hotloop {
 namespace {
@@ -22,33 +23,15 @@ struct Layer {
 
 using Net = std::vector<Layer>;  // the last layer is the head
 
-Layer layer_of(const LayerSpec& l) {
-  Layer layer;
-  layer.size = {static_cast<int>(l.in), static_cast<int>(l.out), l.weight, l.bias, static_cast<int>(l.out), 0, 0};
-  layer.activation = l.activation;
-  return layer;
-}
-
-// Actor and critic, or the trunk with both heads as one layer.
 std::vector<Net> nets_of(const PolicySpec& policy) {
   std::vector<Net> nets;
-  const auto add = [&](const std::vector<LayerSpec>& layers) {
+  for (const NetworkLayers& layers : network_layers(policy)) {
     Net& net = nets.emplace_back();
-    for (const LayerSpec& l : layers) net.push_back(layer_of(l));
-  };
-  if (policy.trunk.empty()) {
-    add(policy.actor);
-    add(policy.critic);
-    return nets;
+    for (const NetworkLayer& l : layers) {
+      Layer& layer = net.emplace_back();
+      layer.size = l.size, layer.activation = l.activation;
+    }
   }
-  if (policy.actor.size() != 1 || policy.critic.size() != 1)
-    throw std::logic_error("layered network: layers between a trunk and its heads");
-  add(policy.trunk);
-  Layer head = layer_of(policy.actor[0]);
-  const LayerSpec& critic = policy.critic[0];
-  head.size.out += static_cast<int>(critic.out);
-  head.size.second_weight = critic.weight, head.size.second_bias = critic.bias;
-  nets[0].push_back(std::move(head));
   return nets;
 }
 
