@@ -77,12 +77,5 @@ SIM_HD AdvantageScale advantage_scale(const AdvantageTerms& terms, double n) {
   return {mean, sqrt(variance > 0 ? variance : 0)};
 }
 
-// An advantage as the loss takes it, of a minibatch of n rows.
-template <class Real>
-SIM_HD Real loss_advantage(const UpdateSpec& u, const AdvantageTerms* terms, std::int64_t n, Real advantage) {
-  if (!u.norm_adv || n < 2) return advantage;
-  const AdvantageScale scale = advantage_scale(*terms, static_cast<double>(n));
-  return (advantage - Real(scale.mean)) / (Real(scale.deviation) + Real(1e-8));
-}
-
+SIM_HD bool normalises(const UpdateSpec& u, std::int64_t n) { return u.norm_adv && n >= 2; }
 }  // namespace hotloop

@@ -68,11 +68,15 @@ struct LossTerm {
     const bool categorical = head.kind == HeadKind::categorical;
     const LossWeights<Real> weights = loss_weights<Real>(u);
     const Real scale = Real(1) / static_cast<Real>(io.total);
+    Real advantage = b.advantage[i];
+    if (normalises(u, io.total)) {
+      const AdvantageScale a = advantage_scale(*io.advantage_terms, static_cast<double>(io.total));
+      advantage = (advantage - Real(a.mean)) / (Real(a.deviation) + Real(1e-8));
+    }
     const ActorTerms<Real> actor = actor_loss(
         weights, head, io.head + r * head.head_dim, io.log_std,
         b.mask == nullptr ? nullptr : b.mask + i * head.head_dim, categorical ? b.action + i * head.dim : nullptr,
-        categorical ? nullptr : b.sample + i * head.dim, b.log_prob[i],
-        loss_advantage(u, io.advantage_terms, io.total, b.advantage[i]), scale, io.d_head + r * head.head_dim,
+        categorical ? nullptr : b.sample + i * head.dim, b.log_prob[i], advantage, scale, io.d_head + r * head.head_dim,
         io.d_log_std_rows == nullptr ? nullptr : io.d_log_std_rows + r * head.dim);
     Real d_value = 0;
     const Real value_loss = critic_loss(weights, io.value[r], b.value[i], b.value_target[i], d_value);

@@ -46,7 +46,7 @@ inline void add_gradient_items(ChainGradient& to, const ChainPass& pass, int n, 
 
 template <class T, int kN>
 struct ChainGradientOp {
-  static constexpr int kPanels = kN / 64, kPart = kN < 128 ? kN : 128, kParts = kN / kPart;
+  static constexpr int kPanels = kN / 64, kPart = 128, kParts = kN / kPart;
   static constexpr int kStageBytes = (2 + kPanels) * kPanelBytes, kStages = kPanels == 4 ? 4 : 6;
   static constexpr int kOnesBytes = 2048, kThreads = 2 * 128 + 32, kMinBlocks = 1;
   static constexpr int kBytes = 1024 + kStages * kStageBytes + kOnesBytes + 256;

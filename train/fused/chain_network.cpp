@@ -39,13 +39,15 @@ class ChainNetwork final : public Network<float> {
     d_head_ = Buffer<float>(config.device, size(minibatch_rows_ * policy_.head_dim()));
     value_ = Buffer<float>(config.device, size(minibatch_rows_));
     d_value_ = Buffer<float>(config.device, size(minibatch_rows_));
-    partials_ = Buffer<float>(config.device, size(layer_splits(minibatch_rows_) * policy_.num_parameters));
-    const std::int64_t tiles = chain_tiles(minibatch_rows_), terms = 2 * tiles * pass_.nets;
+    plan_own();
+    partials_ = Buffer<float>(
+        config.device, size(std::max(layer_splits(minibatch_rows_), own_ranges_.splits) * policy_.num_parameters));
+    const std::int64_t log_stds_rows = 4 * chain_tiles(minibatch_rows_), terms = chain_terms(pass_.multiprocessors);
     terms_ = Buffer<LossTerms>(config.device, size(terms));
     terms_scratch_ = Buffer<LossTerms>(config.device, size(loss_scratch(terms)));
     if (policy_.log_std < 0) return;
-    d_log_std_ = Buffer<float>(config.device, size(tiles * policy_.action.dim()));
-    d_log_std_scratch_ = Buffer<float>(config.device, size(bias_scratch(tiles, policy_.action.dim())));
+    d_log_std_ = Buffer<float>(config.device, size(log_stds_rows * policy_.action.dim()));
+    d_log_std_scratch_ = Buffer<float>(config.device, size(bias_scratch(log_stds_rows, policy_.action.dim())));
   }
 
   void act(const Exec& exec, std::int64_t rows, const float* observation, float* head, float* value) override {
@@ -72,23 +74,22 @@ class ChainNetwork final : public Network<float> {
     // not divided by the rows: fp16 would lose them
     const auto rows = static_cast<float>(minibatch_rows_);
     chain_backward(exec, number_, {pass, d_head_.data(), d_value_.data(), rows});
-    weight_gradients(exec, pass, gradients);
+    weight_gradients(exec, pass, {}, gradients);
   }
   bool ppo_pass(const Exec& exec, const PpoPass& ppo) override {
     ChainTrain train{};
-    train.pass = pass_of(minibatch_rows_);
-    train.pass.score_stride = chain_score_stride(static_cast<int>(policy_.head_dim()), log_stds());
+    train.pass = train_pass_;
     train.update = ppo.update, train.head = ppo.head, train.batch = ppo.batch;
     train.advantage_terms = ppo.advantage_terms, train.log_std = ppo.log_std;
     train.x = x_.data(), train.terms = terms_.data();
+    train.partials = partials_.data(), train.partial_stride = policy_.num_parameters;
     train.d_log_std = log_stds() > 0 ? d_log_std_.data() : nullptr;
     chain_train(exec, number_, train);
-    const std::int64_t tiles = chain_tiles(minibatch_rows_);
-    sum_loss_terms(exec, 2 * tiles * pass_.nets, terms_.data(), terms_scratch_.data(), ppo.out);
+    sum_loss_terms(exec, chain_terms(pass_.multiprocessors), terms_.data(), terms_scratch_.data(), ppo.out);
     if (log_stds() > 0)
-      sum_columns(exec, tiles, log_stds(), d_log_std_.data(), d_log_std_scratch_.data(),
+      sum_columns(exec, 4 * chain_tiles(minibatch_rows_), log_stds(), d_log_std_.data(), d_log_std_scratch_.data(),
                   ppo.gradients + policy_.log_std);
-    weight_gradients(exec, train.pass, ppo.gradients);
+    weight_gradients(exec, train.pass, own_ranges_, ppo.gradients);
     return true;
   }
   std::int64_t parts() const override { return 1; }
@@ -101,9 +102,11 @@ class ChainNetwork final : public Network<float> {
 
  private:
   void plan(Device device);
-  void weight_gradients(const Exec& exec, const ChainPass& pass, float* gradients) {
+  // The pass of ppo_pass, and which gradients come in parts of its own.
+  void plan_own();
+  void weight_gradients(const Exec& exec, const ChainPass& pass, const PartialRanges& own, float* gradients) {
     chain_gradient(exec, number_, pass, x_.data(), partials_.data(), policy_.num_parameters);
-    sum_partials(exec, policy_.num_parameters, layer_splits(minibatch_rows_), partials_.data(),
+    sum_partials(exec, policy_.num_parameters, layer_splits(minibatch_rows_), own, partials_.data(),
                  1.0f / static_cast<float>(minibatch_rows_), std::max<std::int64_t>(policy_.log_std, 0), log_stds(),
                  gradients);
   }
@@ -118,13 +121,36 @@ class ChainNetwork final : public Network<float> {
   PolicySpec policy_;
   Number16 number_;
   std::int64_t minibatch_rows_;
-  ChainPass pass_{};
+  ChainPass pass_{}, train_pass_{};
+  PartialRanges own_ranges_;
   Buffer<std::int32_t> image_of_;  // where each number of image_ lies in the parameters
   Buffer<std::byte> image_, x_;
   std::vector<Buffer<std::byte>> kept_;
   Buffer<float> head_, value_, d_head_, d_value_, partials_, d_log_std_, d_log_std_scratch_;
   Buffer<LossTerms> terms_, terms_scratch_;
 };
+
+void ChainNetwork::plan_own() {
+  train_pass_ = pass_of(minibatch_rows_);
+  train_pass_.score_stride = chain_score_stride(static_cast<int>(policy_.head_dim()), log_stds());
+  plan_own_gradients(train_pass_);
+  if (!train_pass_.own_head && !train_pass_.own_first) return;
+  own_ranges_.splits = chain_slots(train_pass_);
+  const auto add = [&](std::int64_t begin, std::int64_t n) {
+    own_ranges_.begin[own_ranges_.count] = begin;
+    own_ranges_.end[own_ranges_.count++] = begin + n;
+  };
+  const auto add_layer = [&](const LayerSizes& s) {
+    const int second = s.out - s.second;
+    add(s.weight, static_cast<std::int64_t>(s.second) * s.in), add(s.bias, s.second);
+    if (second > 0) add(s.second_weight, static_cast<std::int64_t>(second) * s.in), add(s.second_bias, second);
+  };
+  for (int n = 0; n < pass_.nets; ++n) {
+    const ChainNet& net = pass_.net[n];
+    if (train_pass_.own_head) add_layer(net.layer[net.layers - 1].size);
+    if (train_pass_.own_first) add_layer(net.layer[0].size);
+  }
+}
 
 void ChainNetwork::plan(Device device) {
   const std::vector<NetworkLayers> nets = network_layers(policy_);

@@ -15,9 +15,9 @@ namespace hotloop {
 #ifdef __CUDACC__
 namespace {
 
-template <class T, int kN, int kGroups>
+template <class T, int kN, int kTiles>
 struct ChainForwardOp {
-  using Block = ChainBlock<T, kN, kGroups>;
+  using Block = ChainBlock<T, kN, kTiles>;
   static constexpr int kThreads = Block::kThreads, kMinBlocks = 1, kBytes = Block::Places::kShared;
   ChainForward forward;
 
@@ -25,7 +25,7 @@ struct ChainForwardOp {
     Block block(forward.pass, memory);
     if (Block::brings()) {
       Block::give_registers();
-      if (threadIdx.x == 128 * kGroups) block.each_tile([&](std::int64_t) { block.bring_forward(); });
+      if (threadIdx.x == Block::kConsumers) block.each_tile([&](std::int64_t) { block.bring_forward(); });
     } else {
       Block::take_registers();
       pass_tiles(block);
@@ -52,9 +52,9 @@ struct ChainForwardOp {
   }
 };
 
-template <class T, int kN, int kGroups>
+template <class T, int kN, int kTiles>
 struct ChainBackwardOp {
-  using Block = ChainBlock<T, kN, kGroups>;
+  using Block = ChainBlock<T, kN, kTiles>;
   static constexpr int kThreads = Block::kThreads, kMinBlocks = 1, kBytes = Block::Places::kShared;
   ChainBackward backward;
 
@@ -62,7 +62,7 @@ struct ChainBackwardOp {
     Block block(backward.pass, memory);
     if (Block::brings()) {
       Block::give_registers();
-      if (threadIdx.x == 128 * kGroups) block.each_tile([&](std::int64_t) { block.bring_backward(); });
+      if (threadIdx.x == Block::kConsumers) block.each_tile([&](std::int64_t) { block.bring_backward(); });
     } else {
       Block::take_registers();
       pass_tiles(block);
@@ -79,37 +79,35 @@ struct ChainBackwardOp {
         return backward.scale * (column < actor ? backward.d_head[at * actor + column] : backward.d_value[at]);
       });
       block.load_layers(tile);
-      block.backward(tile);
+      block.template backward<false>(tile);
     });
     wait_bulk_stores();
   }
 };
 
+constexpr int kFewStages = 3;  // fewer would leave weights on their way too late
+
 // A block a multiprocessor, as many for each network.
-unsigned chain_blocks(const ChainPass& pass, int groups) {
-  const std::int64_t tiles = chain_tiles(pass.rows), rounds = (tiles + groups - 1) / groups;
+unsigned chain_blocks(const ChainPass& pass, int at_once) {
+  const std::int64_t tiles = chain_tiles(pass.rows), rounds = (tiles + at_once - 1) / at_once;
   const std::int64_t most = std::max(1, pass.multiprocessors / pass.nets);
   return static_cast<unsigned>(std::min(rounds, most) * pass.nets);
 }
 
-// f(number, width, warpgroups of a block): two, where their tiles leave room for a ring of weights.
+// f(number, width, tiles that a block passes at once): two, where they leave room for a ring of weights.
 template <class F>
 void with_shape(Number16 number, const ChainPass& pass, F f) {
-  int layers = 0;
-  for (int n = 0; n < pass.nets; ++n) layers = std::max(layers, pass.net[n].layers - 1);
-  const auto with_groups = [&]<class T, int kN>(T number_type, std::integral_constant<int, kN> width) {
-    if (ChainPlaces<kN>::stages_of(2, layers, panels_of(pass.inputs), pass.score_stride) >= 3)
+  const auto with_tiles = [&]<class T, int kN>(T number_type, std::integral_constant<int, kN> width) {
+    if (ChainPlaces<kN, 2>::stages_of(pass) >= kFewStages)
       f(number_type, width, std::integral_constant<int, 2>{});
     else
       f(number_type, width, std::integral_constant<int, 1>{});
   };
   const auto with_width = [&]<class T>(T number_type) {
-    if (pass.width == 64)
-      with_groups(number_type, std::integral_constant<int, 64>{});
-    else if (pass.width == 128)
-      with_groups(number_type, std::integral_constant<int, 128>{});
+    if (pass.width == 128)
+      with_tiles(number_type, std::integral_constant<int, 128>{});
     else
-      with_groups(number_type, std::integral_constant<int, 256>{});
+      with_tiles(number_type, std::integral_constant<int, 256>{});
   };
   if (number == Number16::fp16)
     with_width(Fp16Bits{});
@@ -120,27 +118,50 @@ void with_shape(Number16 number, const ChainPass& pass, F f) {
 }  // namespace
 
 void chain_forward(const Exec& exec, Number16 number, const ChainForward& forward) {
-  with_shape(
-      number, forward.pass,
-      [&]<class T, int kN, int kGroups>(T, std::integral_constant<int, kN>, std::integral_constant<int, kGroups>) {
-        launch_blocks(exec, dim3(chain_blocks(forward.pass, kGroups)), ChainForwardOp<T, kN, kGroups>{forward});
-      });
+  with_shape(number, forward.pass,
+             [&]<class T, int kN, int kTiles>(T, std::integral_constant<int, kN>, std::integral_constant<int, kTiles>) {
+               launch_blocks(exec, dim3(chain_blocks(forward.pass, kTiles)), ChainForwardOp<T, kN, kTiles>{forward});
+             });
 }
 
 void chain_backward(const Exec& exec, Number16 number, const ChainBackward& backward) {
-  with_shape(
-      number, backward.pass,
-      [&]<class T, int kN, int kGroups>(T, std::integral_constant<int, kN>, std::integral_constant<int, kGroups>) {
-        launch_blocks(exec, dim3(chain_blocks(backward.pass, kGroups)), ChainBackwardOp<T, kN, kGroups>{backward});
-      });
+  with_shape(number, backward.pass,
+             [&]<class T, int kN, int kTiles>(T, std::integral_constant<int, kN>, std::integral_constant<int, kTiles>) {
+               launch_blocks(exec, dim3(chain_blocks(backward.pass, kTiles)), ChainBackwardOp<T, kN, kTiles>{backward});
+             });
+}
+
+int chain_slots(const ChainPass& pass) {
+  int slots = 0;
+  with_shape(Number16::bf16, pass,
+             [&]<class T, int kN, int kTiles>(T, std::integral_constant<int, kN>, std::integral_constant<int, kTiles>) {
+               slots = static_cast<int>(chain_blocks(pass, kTiles)) / pass.nets * kTiles;
+             });
+  return slots;
+}
+
+void plan_own_gradients(ChainPass& pass) {
+  const auto fits = [&] {
+    bool two = false;
+    with_shape(Number16::bf16, pass,
+               [&]<class T, int kN, int kTiles>(T, std::integral_constant<int, kN>,
+                                                std::integral_constant<int, kTiles>) { two = kTiles == 2; });
+    return two;
+  };
+  pass.own_head = pass.own_first = false;
+  if (!fits() || outputs_of(pass) > kOwnOutputs) return;
+  pass.own_head = true;
+  if (!fits()) pass.own_head = false;
+  if (!pass.own_head || pass.inputs > kOwnInputs) return;
+  pass.own_first = true;
+  if (!fits()) pass.own_first = false;
 }
 
 void chain_train(const Exec& exec, Number16 number, const ChainTrain& train) {
-  with_shape(
-      number, train.pass,
-      [&]<class T, int kN, int kGroups>(T, std::integral_constant<int, kN>, std::integral_constant<int, kGroups>) {
-        launch_blocks(exec, dim3(chain_blocks(train.pass, kGroups)), ChainTrainOp<T, kN, kGroups>{train});
-      });
+  with_shape(number, train.pass,
+             [&]<class T, int kN, int kTiles>(T, std::integral_constant<int, kN>, std::integral_constant<int, kTiles>) {
+               launch_blocks(exec, dim3(chain_blocks(train.pass, kTiles)), ChainTrainOp<T, kN, kTiles>{train});
+             });
 }
 
 void chain_gradient(const Exec& exec, Number16 number, const ChainPass& pass, const void* x, float* partials,
@@ -150,19 +171,24 @@ void chain_gradient(const Exec& exec, Number16 number, const ChainPass& pass, co
   gradient.splits = layer_splits(pass.rows);
   gradient.partials = partials, gradient.partial_stride = partial_stride;
   for (int n = 0; n < pass.nets; ++n)
-    for (int l = pass.net[n].layers - 1; l >= 0; --l) add_gradient_items(gradient, pass, n, l, x);
+    for (int l = pass.net[n].layers - 1; l >= 0; --l) {
+      if ((l == 0 && pass.own_first) || (l == pass.net[n].layers - 1 && pass.own_head)) continue;
+      add_gradient_items(gradient, pass, n, l, x);
+    }
+  if (gradient.count == 0) return;
   const dim3 grid(static_cast<unsigned>(gradient.count), static_cast<unsigned>(gradient.splits));
-  with_shape(
-      number, pass,
-      [&]<class T, int kN, int kGroups>(T, std::integral_constant<int, kN>, std::integral_constant<int, kGroups>) {
-        launch_blocks(exec, grid, ChainGradientOp<T, kN>{gradient});
-      });
+  with_shape(number, pass,
+             [&]<class T, int kN, int kTiles>(T, std::integral_constant<int, kN>, std::integral_constant<int, kTiles>) {
+               launch_blocks(exec, grid, ChainGradientOp<T, kN>{gradient});
+             });
 }
 
 #else  // no CUDA: never called, as there is no such device
 
 void chain_forward(const Exec&, Number16, const ChainForward&) { throw std::logic_error("chain: without CUDA"); }
 void chain_backward(const Exec&, Number16, const ChainBackward&) { throw std::logic_error("chain: without CUDA"); }
+int chain_slots(const ChainPass&) { throw std::logic_error("chain: without CUDA"); }
+void plan_own_gradients(ChainPass&) { throw std::logic_error("chain: without CUDA"); }
 void chain_train(const Exec&, Number16, const ChainTrain&) { throw std::logic_error("chain: without CUDA"); }
 void chain_gradient(const Exec&, Number16, const ChainPass&, const void*, float*, std::int64_t) {
   throw std::logic_error("chain: without CUDA");

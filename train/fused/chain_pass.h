@@ -74,57 +74,89 @@ struct StageRing {
   }
 };
 
-// Of a chain whose hidden layers pass for kN wide.
-template <int kN>
+// A pair of what layers make: activations of v0 and v1, and v0 and v1 times the slope at what they had made.
+template <class T, Activation kActivation>
+__device__ __forceinline__ std::uint32_t activate_pair(float v0, float v1) {
+  return T::pack(fast_activate<kActivation, true>(v0), fast_activate<kActivation, true>(v1));
+}
+template <class T, Activation kActivation>
+__device__ __forceinline__ std::uint32_t slope_pair(float v0, float v1, std::uint32_t y) {
+  if constexpr (kActivation == Activation::tanh)
+    return T::multiply(T::pack(v0, v1), T::fma(y ^ 0x80008000u, y, T::kOnes));
+  return T::pack(v0 * fast_slope<kActivation, true>(T::unpack(static_cast<std::uint16_t>(y))),
+                 v1 * fast_slope<kActivation, true>(T::unpack(static_cast<std::uint16_t>(y >> 16))));
+}
+
+SIM_HD int hidden_layers(const ChainPass& pass) {
+  int most = pass.net[0].layers;
+  for (int n = 1; n < pass.nets; ++n) most = pass.net[n].layers > most ? pass.net[n].layers : most;
+  return most - 1;
+}
+SIM_HD int outputs_of(const ChainNet& net) { return net.layer[net.layers - 1].size.out; }
+SIM_HD int outputs_of(const ChainPass& pass) {
+  int most = outputs_of(pass.net[0]);
+  for (int n = 1; n < pass.nets; ++n) most = outputs_of(pass.net[n]) > most ? outputs_of(pass.net[n]) : most;
+  return most;
+}
+
+// Of a chain whose hidden layers pass for kN wide, with kTiles tiles at once.
+template <int kN, int kTiles>
 struct ChainPlaces {
-  static constexpr int kPanels = kN / 64;
-  static constexpr int kPart = kN < 128 ? kN : 128, kParts = kN / kPart;  // columns of one product
-  static constexpr int kPartPanels = kPart / 64, kStageBytes = kPartPanels * kPanelBytes;
-  static constexpr int kShared = 227 * 1024;
-  int tile_panels, layers, stages;
+  static constexpr int kPanels = kN / 64, kStagePanels = 2, kStageBytes = kStagePanels * kPanelBytes;
+  static constexpr int kShared = 227 * 1024, kTermBytes = sizeof(LossTerms);
 
   // The first input's panels lie where the second layer's results will.
-  SIM_HD static int group_panels(int layers, int input_panels) {
+  SIM_HD static int tile_panels(int layers, int input_panels) {
     const int hidden = kPanels * layers, inputs = kPanels + input_panels;
     return hidden > inputs ? hidden : inputs;
   }
-  // [bytes] beside the ring: alignment, tiles, gradients of heads, biases, barriers
-  SIM_HD static int fixed_bytes(int groups, int layers, int input_panels, int score_stride) {
-    return 1024 + groups * kTileRows * score_stride * 4 +
-           groups * (group_panels(layers, input_panels) + 1) * kPanelBytes + (layers * kN + 32) * 4 + 256;
+  // [bytes] of a tile's threads beside its panels: terms and scores of the loss, sums of gradients
+  SIM_HD static int loss_bytes(const ChainPass& pass) { return kTileRows * (pass.score_stride * 4 + kTermBytes); }
+  SIM_HD static int head_sum_bytes(const ChainPass& pass) { return pass.own_head ? kN * outputs_of(pass) * 4 : 0; }
+  SIM_HD static int first_sum_bytes(const ChainPass& pass) { return pass.own_first ? kN * (pass.inputs + 1) * 4 : 0; }
+  SIM_HD static int slot_bytes(const ChainPass& pass) {
+    return loss_bytes(pass) + head_sum_bytes(pass) + first_sum_bytes(pass);
   }
-  SIM_HD static int stages_of(int groups, int layers, int input_panels, int score_stride) {
-    const int left = (kShared - fixed_bytes(groups, layers, input_panels, score_stride)) / kStageBytes;
+  // [bytes] beside the ring: alignment, tiles, gradients of heads, biases, barriers
+  SIM_HD static int fixed_bytes(const ChainPass& pass) {
+    const int layers = hidden_layers(pass);
+    return 1024 + kTiles * ((tile_panels(layers, panels_of(pass.inputs)) + 1) * kPanelBytes + slot_bytes(pass)) +
+           (layers * kN + 32) * 4 + 256;
+  }
+  SIM_HD static int stages_of(const ChainPass& pass) {
+    const int left = (kShared - fixed_bytes(pass)) / kStageBytes;
     return left < 8 ? left : 8;
   }
 };
 
-template <class T, int kN, int kGroups>
+template <class T, int kN, int kTiles>
 class ChainBlock {
  public:
-  using Places = ChainPlaces<kN>;
-  static constexpr int kPanels = Places::kPanels, kPart = Places::kPart, kParts = Places::kParts;
-  static constexpr int kPartPanels = Places::kPartPanels, kStageBytes = Places::kStageBytes;
+  using Places = ChainPlaces<kN, kTiles>;
+  static constexpr int kPanels = Places::kPanels, kStageBytes = Places::kStageBytes;
+  // A stage of weights is a panel's 64 inputs (outputs) by 128 outputs (inputs): a part of the results.
+  static constexpr int kPart = 128, kParts = kN / kPart;
   static constexpr int kTileBytes = kPanels * kPanelBytes;
-  static constexpr int kThreads = 128 * (kGroups + 1);
+  using Results = float[kParts][kPart / 2];  // this thread's of a layer; local to each, so that none outlives its use
+  static constexpr int kConsumers = 128 * kTiles, kThreads = kConsumers + 128;
 
   __device__ __forceinline__ ChainBlock(const ChainPass& pass, std::byte* memory)
       : pass_(pass), net_(pass.net[blockIdx.x % pass.nets]) {
-    const int hidden = net_.layers - 1, panels = Places::group_panels(hidden_of(pass), panels_of(pass.inputs));
+    const int hidden = net_.layers - 1, most = hidden_layers(pass);
+    const int panels = Places::tile_panels(most, panels_of(pass.inputs));
     const unsigned base = (shared_at(memory) + 1023) / 1024 * 1024;
-    const unsigned group = base + kGroups * (panels + 1) * kPanelBytes;
-    tiles_ = base + group_index() * (panels + 1) * kPanelBytes;
+    const unsigned ring = base + kTiles * (panels + 1) * kPanelBytes;
+    tiles_ = base + slot() * (panels + 1) * kPanelBytes;
     d_head_ = tiles_ + panels * kPanelBytes;
-    const int stages = Places::stages_of(kGroups, hidden_of(pass), panels_of(pass.inputs), pass.score_stride);
-    const unsigned biases = group + stages * kStageBytes;
+    const int stages = Places::stages_of(pass);
+    const unsigned biases = ring + stages * kStageBytes, barriers = biases + (most * kN + 32) * 4;
+    ring_ = {ring, barriers, kStageBytes, stages};
+    loaded_ = barriers + 16 * stages + 8 * slot();
     biases_ = memory + (biases - shared_at(memory));
-    const unsigned barriers = biases + (hidden_of(pass) * kN + 32) * 4;
-    ring_ = {group, barriers, kStageBytes, stages};
-    loaded_ = barriers + 16 * stages + 8 * group_index();
-    scores_ = biases_ + (hidden_of(pass) * kN + 32) * 4 + 256 + group_index() * kTileRows * pass.score_stride * 4;
+    own_ = memory + (barriers - shared_at(memory)) + 256 + slot() * Places::slot_bytes(pass);
     if (threadIdx.x == 0) {
-      ring_.init(4 * kGroups);
-      for (int g = 0; g < kGroups; ++g) barrier_init(barriers + 16 * stages + 8 * g, 1);
+      ring_.init(kConsumers / 32);
+      for (int t = 0; t < kTiles; ++t) barrier_init(barriers + 16 * stages + 8 * t, 1);
       barrier_init_done();
     }
     for (int l = 0; l < hidden; ++l)
@@ -132,30 +164,40 @@ class ChainBlock {
         bias(l)[bias_place(o)] = bias_of(net_.layer[l].size, o);
     for (int o = static_cast<int>(threadIdx.x); o < 32; o += kThreads)
       bias(hidden)[o] = bias_of(net_.layer[hidden].size, o);
+    // sums of gradients, which begin at zero
+    auto* const sums = reinterpret_cast<float*>(memory + (barriers - shared_at(memory)) + 256);
+    for (int e = static_cast<int>(threadIdx.x); e < kTiles * Places::slot_bytes(pass) / 4; e += kThreads)
+      sums[e] = 0.0f;
     __syncthreads();
   }
 
-  __device__ __forceinline__ static int group_index() { return static_cast<int>(threadIdx.x) / 128; }
-  __device__ __forceinline__ static bool brings() { return threadIdx.x >= 128 * kGroups; }
+  // Which of the block's tiles this thread works at.
+  __device__ __forceinline__ static int slot() { return static_cast<int>(threadIdx.x) / 128; }
+  __device__ __forceinline__ static int index() { return static_cast<int>(threadIdx.x) % 128; }  // in its tile
+  __device__ __forceinline__ static bool brings() { return threadIdx.x >= kConsumers; }
   __device__ __forceinline__ static bool leads() { return threadIdx.x % 128 == 0; }
   __device__ __forceinline__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
-  // Registers go from the warps that bring to those that multiply.
+  // Registers go from the warps that bring to those that multiply: of 168 for each thread at the start.
   __device__ __forceinline__ static void take_registers() {
-    if constexpr (kGroups == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+    if constexpr (kTiles == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
   }
   __device__ __forceinline__ static void give_registers() {
-    if constexpr (kGroups == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+    if constexpr (kTiles == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
   }
   // The first of the two rows of a tile whose results this thread holds, and the first of two columns in each eight.
   __device__ __forceinline__ static int row() { return static_cast<int>(threadIdx.x) % 128 / 32 * 16 + lane() / 4; }
   __device__ __forceinline__ static int column() { return lane() % 4 * 2; }
+  // Of the threads at one tile.
+  __device__ __forceinline__ static void tile_barrier() {
+    asm volatile("bar.sync %0, 128;" ::"r"(slot() + 1) : "memory");
+  }
 
-  // f(tile): for each of this block's, of this thread's group.
+  // f(tile): for each of this block's, of this thread's slot.
   template <class F>
   __device__ __forceinline__ void each_tile(const F& f) const {
-    const std::int64_t tiles = chain_tiles(pass_.rows), rounds = (tiles + kGroups - 1) / kGroups;
+    const std::int64_t rounds = (chain_tiles(pass_.rows) + kTiles - 1) / kTiles;
     for (std::int64_t r = blockIdx.x / pass_.nets; r < rounds; r += gridDim.x / pass_.nets)
-      f(r * kGroups + (brings() ? 0 : group_index()));
+      f(r * kTiles + (brings() ? 0 : slot()));
   }
 
   // What the bringing warp does for a way forward, and for one back.
@@ -172,47 +214,52 @@ class ChainBlock {
     bring_head();
     for (int l = net_.layers - 2; l > 0; --l)
       for (int o = 0; o < kPanels; ++o)
-        for (int part = 0; part < kParts; ++part)
+        for (int i = 0; i < kPanels; i += 2)
           ring_.fill(kStageBytes, [&](unsigned to, unsigned full) {
-            for (int p = 0; p < kPartPanels; ++p)
-              bulk_load(to + p * kPanelBytes, image(l) + ((part * kPartPanels + p) * kPanels + o) * kPanelBytes,
-                        kPanelBytes, full);
+            for (int p = 0; p < 2; ++p)
+              bulk_load(to + p * kPanelBytes, image(l) + ((i + p) * kPanels + o) * kPanelBytes, kPanelBytes, full);
           });
   }
 
-  // A tile of observations becomes the first layer's input.
+  // A tile of observations becomes the first layer's input. A first layer whose gradient is added up here finds it, and
+  // a one for its biases, beside the heads' gradients.
   __device__ __forceinline__ void read_rows(const float* from, std::int64_t tile) const {
     begin_writes();
-    for (int p = 0; p < panels_of(pass_.inputs); ++p)
-      write_panel(input_tile() + p * kPanelBytes, [&](int r, int column) {
-        const std::int64_t at = tile * kTileRows + r;
-        const int c = 64 * p + column;
-        return at < pass_.rows && c < pass_.inputs ? from[at * pass_.inputs + c] : 0.0f;
-      });
+    const auto value = [&](int r, int c) {
+      const std::int64_t at = tile * kTileRows + r;
+      return at < pass_.rows && c < pass_.inputs ? from[at * pass_.inputs + c] : 0.0f;
+    };
+    if (pass_.own_first)
+      write_columns<32, 32>(d_head_, [&](int r, int c) { return c - 32 == pass_.inputs ? 1.0f : value(r, c - 32); });
+    else
+      for (int p = 0; p < panels_of(pass_.inputs); ++p)
+        write_columns<0, 64>(input_tile() + p * kPanelBytes, [&](int r, int c) { return value(r, 64 * p + c); });
     end_writes();
   }
 
   // The way forward of a tile, from the input that is there. keep: write what layers make.
   __device__ __forceinline__ void forward(std::int64_t tile, bool keep) {
     for (int l = 0; l < net_.layers - 1; ++l) {
-      multiply_along(l == 0 ? input_tile() : tile_of(l - 1), l == 0 ? panels_of(pass_.inputs) : kPanels);
+      Results results;
+      if (l == 0 && pass_.own_first)
+        multiply_short(results);
+      else
+        multiply_along(results, l == 0 ? input_tile() : tile_of(l - 1), l == 0 ? panels_of(pass_.inputs) : kPanels);
       begin_writes();
       with_chain_activation(pass_.activation, [&](auto activation) {
-        constexpr Activation kActivation = decltype(activation)::value;
-        each_sixteen([&](int part, int j) {
-          const int c = part * kPart + 8 * j + column();
+        each_sixteen([&](int part, int j, int c) {
           const float4 b = *reinterpret_cast<const float4*>(bias(l) + bias_place(c));
 #pragma unroll
           for (int i = 0; i < 4; ++i) {
-            const float *v = results_[part] + 4 * j + 2 * i, b0 = i < 2 ? b.x : b.z, b1 = i < 2 ? b.y : b.w;
+            const float* v = results[part] + 4 * j + 2 * i;
             write_pair(
                 tile_of(l), row() + i % 2 * 8, c + i / 2 * 8,
-                T::pack(fast_activate<kActivation, true>(v[0] + b0), fast_activate<kActivation, true>(v[1] + b1)));
+                activate_pair<T, decltype(activation)::value>(v[0] + (i < 2 ? b.x : b.z), v[1] + (i < 2 ? b.y : b.w)));
           }
         });
       });
       end_writes();
-      if (keep) store(net_.layer[l].y, tile, kPanels, tile_of(l));
+      if (keep && !(pass_.own_head && l == net_.layers - 2)) store(net_.layer[l].y, tile, kPanels, tile_of(l));
     }
   }
   // put(row, column, value) for each output of the heads.
@@ -237,37 +284,61 @@ class ChainBlock {
   template <class F>
   __device__ __forceinline__ void read_gradients(const F& value) const {
     begin_writes();
-    write_panel(d_head_, [&](int r, int c) { return c < outputs() ? value(r, c) : 0.0f; });
+    write_columns<0, 32>(d_head_, [&](int r, int c) { return c < outputs() ? value(r, c) : 0.0f; });
     end_writes();
   }
-  // The way back of a tile, from the heads' gradients and what the layers made.
+  // The way back of a tile, from the heads' gradients and what the layers made. kOwn: with own_head and own_first.
+  template <bool kOwn>
   __device__ __forceinline__ void backward(std::int64_t tile) {
-    store(net_.layer[net_.layers - 1].d, tile, 1, d_head_);
+    if (!kOwn || !pass_.own_head)
+      store(net_.layer[net_.layers - 1].d, tile, 1, d_head_);
+    else
+      add_gradient(tile_of(net_.layers - 2), d_head_, head_sums(), outputs());
     for (int l = net_.layers - 2; l >= 0; --l) {
+      Results results;
       if (l == net_.layers - 2)
-        multiply_head_down();
+        multiply_head_down(results);
       else
-        multiply_down(tile_of(l + 1));
+        multiply_down(results, tile_of(l + 1));
       begin_writes();
       with_chain_activation(pass_.activation, [&](auto activation) {
-        constexpr Activation kActivation = decltype(activation)::value;
-        each_sixteen([&](int part, int j) {
-          const int c = part * kPart + 8 * j + column();
+        each_sixteen([&](int part, int j, int c) {
           std::uint32_t y[4];
 #pragma unroll
           for (int i = 0; i < 4; ++i) y[i] = read_pair(tile_of(l), row() + i % 2 * 8, c + i / 2 * 8);
 #pragma unroll
           for (int i = 0; i < 4; ++i) {
-            const float* v = results_[part] + 4 * j + 2 * i;
-            const float y0 = T::unpack(static_cast<std::uint16_t>(y[i]));
-            const float y1 = T::unpack(static_cast<std::uint16_t>(y[i] >> 16));
+            const float* v = results[part] + 4 * j + 2 * i;
             write_pair(tile_of(l), row() + i % 2 * 8, c + i / 2 * 8,
-                       T::pack(v[0] * fast_slope<kActivation, true>(y0), v[1] * fast_slope<kActivation, true>(y1)));
+                       slope_pair<T, decltype(activation)::value>(v[0], v[1], y[i]));
           }
         });
       });
       end_writes();
-      store(net_.layer[l].d, tile, kPanels, tile_of(l));
+      if (!kOwn || l > 0 || !pass_.own_first) store(net_.layer[l].d, tile, kPanels, tile_of(l));
+    }
+    if (kOwn && pass_.own_first) add_gradient(tile_of(0), d_head_ + 64, first_sums(), pass_.inputs + 1);
+  }
+  // After the last tile: the sums become the slot's part of the gradients. head_bias: sums over this thread's rows,
+  // index() / 32 * 16 and fifteen more, of output index() % 32.
+  __device__ __forceinline__ void write_sums(float* partials, std::int64_t stride, float head_bias) const {
+    float* const to = partials + (blockIdx.x / pass_.nets * kTiles + slot()) * stride;
+    const LayerSizes &head = net_.layer[net_.layers - 1].size, &first = net_.layer[0].size;
+    float* const parts = reinterpret_cast<float*>(own_);  // nobody needs terms any more
+    tile_barrier();
+    parts[index()] = head_bias;
+    tile_barrier();
+    if (pass_.own_head) {
+      for (int e = index(); e < head.out * kN; e += 128)
+        if (e % kN < head.in) to[head.weight_at(e / kN) + e % kN] = head_sums()[e];
+      float sum = 0.0f;
+      for (int k = 0; k < 4; ++k) sum += parts[k * 32 + index() % 32];
+      if (index() < head.out) to[head.bias_at(index())] = sum;
+    }
+    if (!pass_.own_first) return;
+    for (int e = index(); e < (first.in + 1) * kN; e += 128) {
+      const int i = e / kN, o = e % kN;
+      if (o < first.out) to[i < first.in ? first.weight_at(o) + i : first.bias_at(o)] = first_sums()[e];
     }
   }
 
@@ -284,7 +355,17 @@ class ChainBlock {
     loads_ ^= 1;
   }
 
-  __device__ __forceinline__ float* scores() const { return reinterpret_cast<float*>(scores_); }
+  __device__ __forceinline__ LossTerms* terms() const { return reinterpret_cast<LossTerms*>(own_); }  // a row's
+  __device__ __forceinline__ float* scores() const {
+    return reinterpret_cast<float*>(own_ + kTileRows * Places::kTermBytes);
+  }
+  // [outputs, kN], and [inputs and one more, kN]: the last row is the biases'
+  __device__ __forceinline__ float* head_sums() const {
+    return reinterpret_cast<float*>(own_ + Places::loss_bytes(pass_));
+  }
+  __device__ __forceinline__ float* first_sums() const {
+    return reinterpret_cast<float*>(own_ + Places::loss_bytes(pass_) + Places::head_sum_bytes(pass_));
+  }
   __device__ __forceinline__ unsigned input_tile() const { return tiles_ + kTileBytes; }
   __device__ __forceinline__ void store(void* to, std::int64_t tile, int panels, unsigned from) const {
     if (!leads()) return;
@@ -292,14 +373,9 @@ class ChainBlock {
     close_bulk_stores();
   }
   __device__ __forceinline__ const ChainNet& net() const { return net_; }
-  __device__ __forceinline__ int outputs() const { return net_.layer[net_.layers - 1].size.out; }
+  __device__ __forceinline__ int outputs() const { return outputs_of(net_); }
 
  private:
-  __device__ __forceinline__ static int hidden_of(const ChainPass& pass) {
-    int most = pass.net[0].layers;
-    for (int n = 1; n < pass.nets; ++n) most = pass.net[n].layers > most ? pass.net[n].layers : most;
-    return most - 1;
-  }
   __device__ __forceinline__ float bias_of(const LayerSizes& s, int o) const {
     return o < s.out ? pass_.parameters[s.bias_at(o)] : 0.0f;
   }
@@ -313,14 +389,14 @@ class ChainBlock {
   }
   __device__ __forceinline__ unsigned tile_of(int l) const { return tiles_ + l * kTileBytes; }
 
-  // Before and after this group's threads write to its part of shared memory, which bulk stores and products may read.
+  // Before and after this tile's threads write to its part of shared memory, which bulk stores and products may read.
   __device__ __forceinline__ void begin_writes() const {
     if (leads()) wait_bulk_reads();
-    group_barrier(group_index());
+    tile_barrier();
   }
   __device__ __forceinline__ void end_writes() const {
     show_to_engines();
-    group_barrier(group_index());
+    tile_barrier();
   }
   // Their order among each other and with barriers is the program's; other code may move around them, so that many
   // loads are under way at once.
@@ -339,7 +415,7 @@ class ChainBlock {
     });
   }
   // results = tile * weights^T: sums over the inputs.
-  __device__ __forceinline__ void multiply_along(unsigned tile, int panels) {
+  __device__ __forceinline__ void multiply_along(Results& results, unsigned tile, int panels) {
 #pragma unroll 1
     for (int i = 0; i < panels; ++i)
 #pragma unroll
@@ -347,13 +423,42 @@ class ChainBlock {
         ring_.use([&](unsigned from) {
 #pragma unroll
           for (int k = 0; k < 4; ++k)
-            group_product<T, kPart, false, false>(results_[part], operand_at(tile + i * kPanelBytes + 32 * k),
+            group_product<T, kPart, false, false>(results[part], operand_at(tile + i * kPanelBytes + 32 * k),
                                                   operand_at(from + 32 * k), i > 0 || k > 0);
         });
     ring_.drain();
   }
+  // results = input * weights^T of a first layer of few inputs.
+  __device__ __forceinline__ void multiply_short(Results& results) {
+#pragma unroll
+    for (int part = 0; part < kParts; ++part)
+      ring_.use([&](unsigned from) {
+        group_product<T, kPart, false, false>(results[part], operand_at(d_head_ + 64), operand_at(from), false);
+      });
+    ring_.drain();
+  }
+  // sums [columns, kN] += right^T left over the tile's rows: left has kN columns, right 16, of which `columns` count.
+  __device__ __forceinline__ void add_gradient(unsigned left, unsigned right, float* sums, int columns) const {
+#pragma unroll 1
+    for (int m = 0; m < kPanels; ++m) {
+      float h[8];
+      open_products();
+#pragma unroll
+      for (int k = 0; k < 4; ++k)
+        group_product<T, 16, true, true>(h, operand_at(left + m * kPanelBytes + k * 16 * kPanelRowBytes),
+                                         operand_at(right + k * 16 * kPanelRowBytes, kPanelBytes), k > 0);
+      close_products();
+      wait_products<0>();
+      float* const to = sums + 64 * m + row();
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        const int c = i / 4 * 8 + column() + i % 2;
+        if (c < columns) to[c * kN + i % 4 / 2 * 8] += h[i];
+      }
+    }
+  }
   // results = tile * weights: sums over the outputs.
-  __device__ __forceinline__ void multiply_down(unsigned tile) {
+  __device__ __forceinline__ void multiply_down(Results& results, unsigned tile) {
 #pragma unroll 1
     for (int o = 0; o < kPanels; ++o)
 #pragma unroll
@@ -361,55 +466,50 @@ class ChainBlock {
         ring_.use([&](unsigned from) {
 #pragma unroll
           for (int k = 0; k < 4; ++k)
-            group_product<T, kPart, false, true>(results_[part], operand_at(tile + o * kPanelBytes + 32 * k),
+            group_product<T, kPart, false, true>(results[part], operand_at(tile + o * kPanelBytes + 32 * k),
                                                  operand_at(from + k * 16 * kPanelRowBytes, kPanelBytes),
                                                  o > 0 || k > 0);
         });
     ring_.drain();
   }
-  __device__ __forceinline__ void multiply_head_down() {
+  __device__ __forceinline__ void multiply_head_down(Results& results) {
     ring_.use([&](unsigned from) {
 #pragma unroll
       for (int part = 0; part < kParts; ++part)
 #pragma unroll
         for (int k = 0; k < 2; ++k)
           group_product<T, kPart, false, true>(
-              results_[part], operand_at(d_head_ + 32 * k),
-              operand_at(from + part * kPartPanels * kHeadPanelBytes + k * 16 * kPanelRowBytes, kHeadPanelBytes),
-              k > 0);
+              results[part], operand_at(d_head_ + 32 * k),
+              operand_at(from + part * 2 * kHeadPanelBytes + k * 16 * kPanelRowBytes, kHeadPanelBytes), k > 0);
     });
     ring_.drain();
   }
-  // f(part, j) for each two eights of columns, j and j + 1, of a part of the results.
+  // f(part, j, column) for each two eights of the results' columns, j and j + 1 of a part.
   template <class F>
   __device__ __forceinline__ static void each_sixteen(const F& f) {
 #pragma unroll
     for (int part = 0; part < kParts; ++part)
 #pragma unroll
-      for (int j = 0; j < kPart / 8; j += 2) f(part, j);
+      for (int j = 0; j < kPart / 8; j += 2) f(part, j, part * kPart + 8 * j + column());
   }
-  // value(row, column) for all of a panel, several under way at once.
-  template <class F>
-  __device__ __forceinline__ static void write_panel(unsigned panel, const F& value) {
-    constexpr int kAtOnce = 8;
-    const int t = static_cast<int>(threadIdx.x) % 128, c = t % 32 * 2;
-#pragma unroll 1
-    for (int r = t / 32; r < kTileRows; r += 4 * kAtOnce) {
-      std::uint32_t pairs[kAtOnce];
+  // value(row, column) for columns [kFirst, kFirst + kCount) of a panel, several under way at once.
+  template <int kFirst, int kCount, class F>
+  __device__ __forceinline__ static void write_columns(unsigned panel, const F& value) {
+    constexpr int kPairs = kCount / 2, kStep = 128 / kPairs, kAtOnce = kTileRows / kStep;
+    const int c = kFirst + index() % kPairs * 2, r = index() / kPairs;
+    std::uint32_t pairs[kAtOnce];
 #pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) pairs[i] = T::pack(value(r + 4 * i, c), value(r + 4 * i, c + 1));
+    for (int i = 0; i < kAtOnce; ++i) pairs[i] = T::pack(value(r + kStep * i, c), value(r + kStep * i, c + 1));
 #pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) write_pair(panel, r + 4 * i, c, pairs[i]);
-    }
+    for (int i = 0; i < kAtOnce; ++i) write_pair(panel, r + kStep * i, c, pairs[i]);
   }
 
   const ChainPass& pass_;
   const ChainNet& net_;
   unsigned tiles_, d_head_, loaded_;
-  std::byte *biases_, *scores_;
+  std::byte *biases_, *own_;
   StageRing ring_;
   unsigned loads_ = 0;
-  float results_[kParts][kPart / 2];
 };
 
 }  // namespace hotloop

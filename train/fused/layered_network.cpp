@@ -74,9 +74,9 @@ class LayeredNetwork final : public Network<float> {
       weight_gradients(exec, l);
       input_gradients(exec, l);
     }
-    sum_partials(exec, policy_.num_parameters, layer_splits(rows), partials_.data(), 1.0f / static_cast<float>(rows),
-                 std::max<std::int64_t>(policy_.log_std, 0), policy_.log_std >= 0 ? policy_.action.dim() : 0,
-                 gradients);
+    sum_partials(exec, policy_.num_parameters, layer_splits(rows), {}, partials_.data(),
+                 1.0f / static_cast<float>(rows), std::max<std::int64_t>(policy_.log_std, 0),
+                 policy_.log_std >= 0 ? policy_.action.dim() : 0, gradients);
   }
   std::int64_t parts() const override { return 1; }
   std::int64_t part_rows() const override { return minibatch_rows_; }

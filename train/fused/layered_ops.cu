@@ -222,15 +222,19 @@ struct GradientOp {
 
 struct SumPartialsOp {
   int splits;
+  PartialRanges ranges;
   std::int64_t stride, skip, skipped;
   const float* partials;
   float scale;
   float* gradients;
   SIM_HD void operator()(std::int64_t i) const {
     if (i >= skip && i < skip + skipped) return;
+    int parts = splits;
+    for (int r = 0; r < ranges.count; ++r)
+      if (i >= ranges.begin[r] && i < ranges.end[r]) parts = ranges.splits;
     float sum = 0.0f;
-#pragma unroll 8
-    for (int s = 0; s < splits; ++s) sum += partials[s * stride + i];
+#pragma unroll 16
+    for (int s = 0; s < parts; ++s) sum += partials[s * stride + i];
     gradients[i] = scale * sum;
   }
 };
@@ -339,9 +343,9 @@ void layer_gradient(const Exec& exec, Number16 number, const LayerGradient& laye
   });
 }
 
-void sum_partials(const Exec& exec, std::int64_t n, int splits, const float* partials, float scale, std::int64_t skip,
-                  std::int64_t skipped, float* gradients) {
-  parallel_for(exec, n, SumPartialsOp{splits, n, skip, skipped, partials, scale, gradients});
+void sum_partials(const Exec& exec, std::int64_t n, int splits, const PartialRanges& ranges, const float* partials,
+                  float scale, std::int64_t skip, std::int64_t skipped, float* gradients) {
+  parallel_for(exec, n, SumPartialsOp{splits, ranges, n, skip, skipped, partials, scale, gradients});
 }
 
 void layer_image(const Exec& exec, Number16 number, std::int64_t n, const std::int32_t* from, const float* parameters,
@@ -362,7 +366,8 @@ void layer_forward(const Exec&, Number16, const LayerForward&) { throw std::logi
 void head_forward(const Exec&, Number16, const HeadForward&) { throw std::logic_error("layers: without CUDA"); }
 void layer_backward(const Exec&, Number16, const LayerBackward&) { throw std::logic_error("layers: without CUDA"); }
 void layer_gradient(const Exec&, Number16, const LayerGradient&) { throw std::logic_error("layers: without CUDA"); }
-void sum_partials(const Exec&, std::int64_t, int, const float*, float, std::int64_t, std::int64_t, float*) {
+void sum_partials(const Exec&, std::int64_t, int, const PartialRanges&, const float*, float, std::int64_t, std::int64_t,
+                  float*) {
   throw std::logic_error("layers: without CUDA");
 }
 void layer_image(const Exec&, Number16, std::int64_t, const std::int32_t*, const float*, void*) {

@@ -101,9 +101,15 @@ struct LayerGradient {
 int layer_splits(std::int64_t rows);
 void layer_gradient(const Exec& exec, Number16 number, const LayerGradient& layer);
 
+// Ranges of parameters whose gradients have another number of parts.
+struct PartialRanges {
+  static constexpr int kMost = 12;
+  int count = 0, splits = 0;
+  std::int64_t begin[kMost] = {}, end[kMost] = {};
+};
 // gradients[i] = scale * sum over splits of partials, i in [0, n) without [skip, skip + skipped).
-void sum_partials(const Exec& exec, std::int64_t n, int splits, const float* partials, float scale, std::int64_t skip,
-                  std::int64_t skipped, float* gradients);
+void sum_partials(const Exec& exec, std::int64_t n, int splits, const PartialRanges& ranges, const float* partials,
+                  float scale, std::int64_t skip, std::int64_t skipped, float* gradients);
 
 // Numbers of 16 bits from flat parameters: to[i] = parameters[from[i]], 0 where from[i] is negative.
 void layer_image(const Exec& exec, Number16 number, std::int64_t n, const std::int32_t* from, const float* parameters,

@@ -125,9 +125,4 @@ __device__ __forceinline__ void wait_bulk_reads() { asm volatile("cp.async.bulk.
 __device__ __forceinline__ void wait_bulk_stores() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
 // Between writes of shared memory by this thread and reads of it by products and bulk stores.
 __device__ __forceinline__ void show_to_engines() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
-// A barrier of the warpgroup's 128 threads.
-__device__ __forceinline__ void group_barrier(int group) {
-  asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory");
-}
-
 }  // namespace hotloop
