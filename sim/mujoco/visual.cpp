@@ -204,6 +204,7 @@ void add_cameras(const mjModel* m, VisualModel& out) {
       camera.pos = numbers<3>((com ? m->cam_poscom0 : m->cam_pos0) + 3 * i);
       camera.quat = numbers<4>(quat);
     }
+    if (m->cam_bodyid[i] > 0 && camera.name == "track") out.track = camera.frame;
     out.cameras.push_back(std::move(camera));
   }
 }

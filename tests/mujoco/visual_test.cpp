@@ -134,6 +134,15 @@ TEST(Visual, LightsCamerasTexturesAndView) {
   EXPECT_EQ(v.headlight_diffuse, (Float3{0.6f, 0.5f, 0.4f}));
 }
 
+TEST(Visual, FollowsTheBodyOfACameraNamedTrack) {
+  EXPECT_EQ(model_visual(*rich_model()).track, 0);
+  const auto model = load_model_string(mjcf("",
+                                            "<camera name='side'/><body/><body><freejoint/><geom size='.1'/><camera "
+                                            "name='track' mode='trackcom'/></body>"),
+                                       "tracked.xml");
+  EXPECT_EQ(model_visual(*model).track, 2);
+}
+
 // Six times the volume that the triangles enclose: positive where they are counter-clockwise from outside.
 double enclosed(const VisualMesh& mesh) {
   double sum = 0;

@@ -75,7 +75,7 @@ CameraControl::CameraControl(const VisualModel& model) : model_(model), orbit_(s
 
 std::string CameraControl::name() const {
   if (mode_ == Mode::free) return "free";
-  if (mode_ == Mode::track) return "track " + model_.frames[frame_].name;
+  if (mode_ == Mode::track) return "track " + model_.frames[frame_].name + (whole_grid_ ? ", the grid with it" : "");
   const std::string& own = model_.cameras[fixed_].name;
   return own.empty() ? "camera " + std::to_string(fixed_) : own;
 }
@@ -90,6 +90,7 @@ void CameraControl::track(int frame) {
   if (frame < 0 || frame >= model_.num_frames()) return;
   mode_ = Mode::track;
   frame_ = frame;
+  whole_grid_ = false;
 }
 
 void CameraControl::set_fixed(int index) {
@@ -120,12 +121,12 @@ void CameraControl::cycle(int direction) {
     set_fixed(at - 1 - followed);
 }
 
-void CameraControl::align(float radius) {
+void CameraControl::align(const Camera& first, bool grid) {
   mode_ = Mode::free;
-  orbit_ = start_camera(model_);
-  orbit_.distance = std::max(orbit_.distance, 2.2f * radius);
-  orbit_.zfar = std::max(orbit_.zfar, 4 * orbit_.distance);
-  if (model_.track > 0 && radius <= 0) track(model_.track);
+  orbit_ = first;
+  if (model_.track > 0) track(model_.track);
+  whole_grid_ = grid;
+  grid_middle_ = first.lookat;
 }
 
 // The free camera goes on from where the model's one stood.
@@ -175,7 +176,8 @@ Camera CameraControl::camera(std::span<const Frame> frames, const Float3& offset
     last_ = model_camera(model_, fixed_, frames);
     last_.pos += vec(offset);
   } else if (mode_ == Mode::track && known) {
-    orbit_.lookat = position(frames[frame_]) + vec(offset);
+    const glm::vec3 at = position(frames[frame_]);
+    orbit_.lookat = whole_grid_ ? grid_middle_ + glm::vec3(at.x, at.y, 0) : at + vec(offset);
     last_ = orbit_;
   }
   last_.zfar = std::max(last_.zfar, orbit_.zfar);
