@@ -22,6 +22,10 @@ namespace {
 constexpr double kStepBudget = 0.012;    // [s] of a picture for the worlds
 constexpr double kLongestPicture = 0.1;  // [s] that time may move in one picture, whatever held it up
 
+std::string window_title(const View& view) {
+  return (view.notice.empty() ? "" : view.notice + " - ") + view.source.info().name + " - hotloop";
+}
+
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
@@ -35,9 +39,10 @@ struct Viewer::Parts {
   double last = now(), simulated = 0;  // [s] of the clock; of the worlds since the last picture
   float scale = 0, font_scale = 0;     // as the theme was made for
   bool light = false, vsync = true;
+  std::string notice;  // that the title has
 
   Parts(WorldSource& source, const ViewerOptions& o)
-      : options(o), view(source), window({source.info().name + " - hotloop", o.width, o.height, true}) {}
+      : options(o), view(source), window({window_title(view), o.width, o.height, true}) {}
 };
 
 Viewer::Viewer(WorldSource& source, const ViewerOptions& options) : parts_(std::make_unique<Parts>(source, options)) {
@@ -72,6 +77,10 @@ void Viewer::apply_settings() {
     p.light = wanted.light;
   }
   if (wanted.vsync != p.vsync) p.window.set_vsync(p.vsync = wanted.vsync);
+  if (p.view.notice != p.notice) {
+    p.notice = p.view.notice;
+    p.window.set_title(window_title(p.view));
+  }
   p.window.set_full_screen(p.view.full_screen);
 }
 

@@ -210,7 +210,16 @@ TEST_F(UiKeys, Window) {
 TEST_F(UiKeys, ZEveryKeyWasPressed) {
   if (pressed.size() < 20) GTEST_SKIP() << "not after the other tests";
   for (const KeyBinding& binding : key_bindings())
-    EXPECT_TRUE(pressed.contains(binding.chord)) << ImGui::GetKeyChordName(binding.chord);
+    EXPECT_TRUE(pressed.contains(binding.chord)) << key_text(binding.chord);
+}
+
+TEST_F(UiKeys, AreCalledWhatStandsOnThem) {
+  EXPECT_EQ(key_text(ImGuiMod_Ctrl | ImGuiKey_Equal), "Ctrl+=");
+  EXPECT_EQ(key_text(ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_LeftArrow), "Ctrl+Shift+Left");
+  EXPECT_EQ(key_text(ImGuiKey_F7), "F7");
+  for (const KeyBinding& binding : key_bindings())
+    for (const char* word : {"Equal", "Minus", "Period", "Comma", "Bracket", "Arrow", "Page"})
+      EXPECT_EQ(key_text(binding.chord).find(word), std::string::npos) << key_text(binding.chord);
 }
 
 TEST_F(UiKeys, TextFieldsKeepTheirKeys) {
