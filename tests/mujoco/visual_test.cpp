@@ -119,7 +119,7 @@ TEST(Visual, LightsCamerasTexturesAndView) {
   EXPECT_EQ(v.lights[1].cutoff, 30);
   ASSERT_EQ(v.cameras.size(), 1u);
   const VisualCamera& camera = v.cameras[0];
-  EXPECT_EQ(camera.mode, VisualCamera::Mode::track);
+  EXPECT_EQ(camera.mode, FollowMode::track);
   EXPECT_EQ(camera.fovy, 60);
   EXPECT_EQ(v.frames[static_cast<std::size_t>(camera.frame)].name, "torso");
   ASSERT_EQ(v.textures.size(), 2u);

@@ -126,23 +126,15 @@ TEST_F(UiKeys, Flags) {
     ImGuiKey key;
     bool SceneFlags::*flag;
   };
-  const Case cases[] = {{ImGuiKey_S, &SceneFlags::shadow},
-                        {ImGuiKey_R, &SceneFlags::reflection},
-                        {ImGuiKey_W, &SceneFlags::wireframe},
-                        {ImGuiKey_X, &SceneFlags::texture},
-                        {ImGuiKey_T, &SceneFlags::transparent},
-                        {ImGuiKey_K, &SceneFlags::skybox},
-                        {ImGuiKey_G, &SceneFlags::fog},
-                        {ImGuiKey_D, &SceneFlags::static_shapes},
-                        {ImGuiKey_J, &SceneFlags::joints},
-                        {ImGuiKey_M, &SceneFlags::com},
-                        {ImGuiKey_I, &SceneFlags::inertia},
-                        {ImGuiKey_C, &SceneFlags::contacts},
-                        {ImGuiKey_F, &SceneFlags::contact_forces},
-                        {ImGuiKey_B, &SceneFlags::perturbation},
-                        {ImGuiKey_Z, &SceneFlags::lights},
-                        {ImGuiKey_Q, &SceneFlags::cameras},
-                        {ImGuiKey_F6, &SceneFlags::frames},
+  const Case cases[] = {{ImGuiKey_S, &SceneFlags::shadow},        {ImGuiKey_R, &SceneFlags::reflection},
+                        {ImGuiKey_W, &SceneFlags::wireframe},     {ImGuiKey_X, &SceneFlags::texture},
+                        {ImGuiKey_T, &SceneFlags::transparent},   {ImGuiKey_K, &SceneFlags::skybox},
+                        {ImGuiKey_G, &SceneFlags::fog},           {ImGuiKey_Slash, &SceneFlags::haze},
+                        {ImGuiKey_D, &SceneFlags::static_shapes}, {ImGuiKey_J, &SceneFlags::joints},
+                        {ImGuiKey_M, &SceneFlags::com},           {ImGuiKey_I, &SceneFlags::inertia},
+                        {ImGuiKey_C, &SceneFlags::contacts},      {ImGuiKey_F, &SceneFlags::contact_forces},
+                        {ImGuiKey_B, &SceneFlags::perturbation},  {ImGuiKey_Z, &SceneFlags::lights},
+                        {ImGuiKey_Q, &SceneFlags::cameras},       {ImGuiKey_F6, &SceneFlags::frames},
                         {ImGuiKey_F7, &SceneFlags::labels}};
   for (const Case& c : cases) {
     const bool before = view().flags.*c.flag;

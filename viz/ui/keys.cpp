@@ -106,6 +106,7 @@ constexpr KeyBinding kBindings[] = {
     {ImGuiKey_T, "Draw", "Transparent bodies", flip<&SceneFlags::transparent>},
     {ImGuiKey_K, "Draw", "Skybox", flip<&SceneFlags::skybox>},
     {ImGuiKey_G, "Draw", "Fog", flip<&SceneFlags::fog>},
+    {ImGuiKey_Slash, "Draw", "Haze before the horizon", flip<&SceneFlags::haze>},
     {ImGuiKey_D, "Draw", "Static shapes", flip<&SceneFlags::static_shapes>},
     {ImGuiKey_J, "Draw", "Joints", flip<&SceneFlags::joints>},
     {ImGuiKey_M, "Draw", "Centres of mass", flip<&SceneFlags::com>},
@@ -183,11 +184,11 @@ void mouse_table() {
 std::span<const KeyBinding> key_bindings() { return kBindings; }
 
 std::string key_text(ImGuiKeyChord chord) {
-  constexpr std::pair<ImGuiKey, const char*> kNames[] = {{ImGuiKey_Equal, "="},        {ImGuiKey_Minus, "-"},
-                                                         {ImGuiKey_Period, "."},       {ImGuiKey_Comma, ","},
-                                                         {ImGuiKey_LeftBracket, "["},  {ImGuiKey_RightBracket, "]"},
-                                                         {ImGuiKey_LeftArrow, "Left"}, {ImGuiKey_RightArrow, "Right"},
-                                                         {ImGuiKey_PageUp, "PgUp"},    {ImGuiKey_Escape, "Esc"}};
+  constexpr std::pair<ImGuiKey, const char*> kNames[] = {
+      {ImGuiKey_Equal, "="},        {ImGuiKey_Minus, "-"},        {ImGuiKey_Period, "."},
+      {ImGuiKey_Comma, ","},        {ImGuiKey_Slash, "/"},        {ImGuiKey_LeftBracket, "["},
+      {ImGuiKey_RightBracket, "]"}, {ImGuiKey_LeftArrow, "Left"}, {ImGuiKey_RightArrow, "Right"},
+      {ImGuiKey_PageUp, "PgUp"},    {ImGuiKey_Escape, "Esc"}};
   const auto key = static_cast<ImGuiKey>(chord & ~ImGuiMod_Mask_);
   const auto known = std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& n) { return n.first == key; });
   std::string text = chord & kCtrl ? "Ctrl+" : "";

@@ -20,6 +20,7 @@ constexpr Flag kLook[] = {
     {"Textures", "Pictures on surfaces, else plain colours (X)", &SceneFlags::texture},
     {"Skybox", "The sky of the model, else a plain background (K)", &SceneFlags::skybox},
     {"Fog", "What is far away fades (G)", &SceneFlags::fog},
+    {"Haze", "An endless floor passes into haze below the skybox (/)", &SceneFlags::haze},
     {"Wireframe", "Edges of the triangles only (W)", &SceneFlags::wireframe},
     {"Transparent", "Look through moving bodies (T)", &SceneFlags::transparent},
     {"Static", "Shapes that belong to the world, such as floors (D)", &SceneFlags::static_shapes},
