@@ -360,19 +360,34 @@ TEST_F(SceneTest, ErrorsOfShadersNameFileAndLine) {
 }
 
 TEST(DrawScale, KeepsTheBudget) {
+  using Values = std::vector<float>;
   DrawScale scale(30);
-  const auto draw = [&](double at_full_size) {  // pixels are all that takes time
-    for (int i = 0; i < 60; ++i) scale.note(at_full_size * scale.value() * scale.value());
-    return scale.value();
+  const auto draw = [&](double at_full_size) {  // pixels are all that takes time; the scales that it comes by
+    Values values;
+    for (int i = 0; i < 60; ++i) {
+      scale.note(at_full_size * scale.value() * scale.value());
+      if (values.empty() || values.back() != scale.value()) values.push_back(scale.value());
+    }
+    return values;
   };
-  EXPECT_EQ(draw(29), 1.0f);
-  EXPECT_EQ(draw(50), 0.75f);
-  EXPECT_EQ(draw(35), 0.75f) << "back to full size it would take too long again";
-  EXPECT_EQ(draw(500), 0.5f);
-  EXPECT_EQ(draw(15), 1.0f);
+  EXPECT_EQ(draw(29), Values{1});
+  EXPECT_EQ(draw(50), (Values{1, 0.75f}));
+  EXPECT_EQ(draw(35), Values{0.75f}) << "at full size it would take too long again";
+  EXPECT_EQ(draw(25), Values{0.75f}) << "at full size it would take nearly too long";
+  EXPECT_EQ(draw(500), (Values{0.75f, 0.5f}));
+  EXPECT_EQ(draw(15), (Values{0.5f, 0.75f, 1}));
   DrawScale fixed(0);
   for (int i = 0; i < 60; ++i) fixed.note(1e6);
   EXPECT_EQ(fixed.value(), 1.0f);
+}
+
+TEST(DrawScale, JudgesNothingByPicturesFromBeforeAChange) {
+  DrawScale scale(30);
+  for (int i = 0; i < 13; ++i) scale.note(50);
+  ASSERT_EQ(scale.value(), 0.75f);
+  for (int i = 0; i < 5; ++i) scale.note(1000);
+  for (int i = 0; i < 8; ++i) scale.note(25);
+  EXPECT_EQ(scale.value(), 0.75f);
 }
 
 // A picture that may take no time at all is drawn at half the size, and still shows the same.
