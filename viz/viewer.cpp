@@ -21,6 +21,7 @@ namespace {
 
 constexpr double kStepBudget = 0.012;    // [s] of a picture for the worlds
 constexpr double kLongestPicture = 0.1;  // [s] that time may move in one picture, whatever held it up
+constexpr double kLongestWait = 1;       // [s] the same where a training has most of the machine
 
 std::string window_title(const View& view) {
   return (view.notice.empty() ? "" : view.notice + " - ") + view.source.info().name + " - hotloop";
@@ -89,6 +90,8 @@ void Viewer::move_time(double elapsed) {
   WorldSource& source = p.view.source;
   const double before = source.time(), start = now();
   p.view.pacer.advance(source, std::min(elapsed, kLongestPicture), kStepBudget);
+  if (!source.info().can_step && !p.view.pacer.paused)
+    source.pass(std::min(elapsed, kLongestWait) * p.view.pacer.speed());
   p.view.step_seconds = now() - start;
   p.simulated = std::max(0.0, source.time() - before);
   p.view.recorder.update(source, p.view.selected);

@@ -30,6 +30,7 @@ void speed_slider(View& view) {
   if (ImGui::SliderInt("Speed", &exponent, Pacer::kSlowest, Pacer::kFastest, text, ImGuiSliderFlags_NoInput))
     view.pacer.set_exponent(exponent);
   tip("Simulated seconds per second (- and =)");
+  if (!view.source.info().can_step) return;
   ImGui::Checkbox("Backward", &view.pacer.backward);
   tip("Time runs towards the oldest step kept, or the start of a log (Shift Space)");
 }
@@ -78,9 +79,10 @@ void draw_simulation(View& view) {
     transport(view);
     speed_slider(view);
   } else {
-    unavailable("The training moves the time, not the viewer.");
+    unavailable("The training's latest rollout is shown at its worlds' own pace, then the next one.");
     if (ImGui::Button(view.pacer.paused ? "Run###pause" : "Pause###pause")) view.pacer.toggle();
     tip("Whether the picture follows the training (Space)");
+    speed_slider(view);
   }
   history(view);
   if (info.can_step && info.kind != SourceKind::log) seed_field(view);
