@@ -65,7 +65,7 @@ void build_default(ImGuiID space, const ImVec2& size) {
       ImGui::DockBuilderSplitNode(middle, ImGuiDir_Right, right_share / (1 - left_share), nullptr, &middle);
   const ImGuiID bottom = ImGui::DockBuilderSplitNode(middle, ImGuiDir_Down, 0.30f, nullptr, &middle);
   ImGuiID top_left = left;
-  const ImGuiID low_left = ImGui::DockBuilderSplitNode(top_left, ImGuiDir_Down, 0.52f, nullptr, &top_left);
+  const ImGuiID low_left = ImGui::DockBuilderSplitNode(top_left, ImGuiDir_Down, 0.56f, nullptr, &top_left);
   ImGui::DockBuilderDockWindow(kSceneWindow, middle);
   for (const Panel& panel : panels()) {
     const ImGuiID nodes[] = {top_left, low_left, right, bottom};
