@@ -31,6 +31,7 @@ struct PlayArguments {
   LogFlags log;
   std::string video;  // file; empty: none
   bool view = false;
+  std::string quality;  // of either
 };
 
 // The episodes that were played, from their start.
@@ -57,6 +58,7 @@ int film(const PlayArguments& arguments) {
   world->restart(world->info().seed);
   HeadlessOptions options;
   options.video = arguments.video;
+  options.quality = picture_quality(parse_quality(arguments.quality));
   options.frames_per_second = std::clamp(1 / world->info().control_period, 1.0, 60.0);
   const double seconds = static_cast<double>(ends[0].length - 1) * world->info().control_period;
   options.frames = 1 + static_cast<std::int64_t>(std::floor(seconds * options.frames_per_second + 1e-6));
@@ -73,10 +75,14 @@ int play(PlayArguments& arguments) {
   options.policy = parse_policy_flags("play", arguments.policy);
   options.log = parse_log_flags(arguments.log);
   if (!arguments.video.empty()) check_video(arguments.video);
+  ViewerOptions viewer;
+  viewer.quality = parse_quality(arguments.quality);
+  if (!arguments.quality.empty() && arguments.video.empty() && !arguments.view)
+    throw Error("play: --quality is for --video and --view");
   int status = play_command(options);
   listen_for_stop();
   if (!arguments.video.empty() && status == 0) status = film(arguments);
-  if (arguments.view && status == 0) status = run_viewer(*open_played(options, 0), {});
+  if (arguments.view && status == 0) status = run_viewer(*open_played(options, 0), viewer);
   return status;
 }
 
@@ -98,6 +104,7 @@ void add_play(Cli& cli) {
   command->add_option("--video", arguments->video, "then film the first of the episodes, through ffmpeg")
       ->type_name("FILE.mp4");
   command->add_flag("--view", arguments->view, "then open the viewer on such episodes");
+  add_quality_flag(*command, arguments->quality);
   command->add_flag("--json", options.json, "print one JSON object");
   command->callback([&cli, arguments] { cli.action = [arguments] { return play(*arguments); }; });
 }

@@ -22,7 +22,7 @@ struct ViewArguments {
   SourceOptions source;
   ViewerOptions viewer;
   HeadlessOptions pictures;
-  std::string worlds, seed, actions, frames, width, height, quality = "auto";
+  std::string worlds, seed, actions, frames, width, height, quality;
   bool headless = false, no_layout = false;
 };
 
@@ -50,12 +50,6 @@ void set_side(const char* flag, const std::string& text, int& window, int& pictu
   std::int64_t pixels = 0;
   parse_value(flag, text, {.low = 1, .high = kMaxSide}, pixels);
   window = picture = static_cast<int>(pixels);
-}
-
-Quality quality_named(const std::string& text) {
-  std::string name;
-  parse_value("--quality", text, {.choices = {"auto", "high", "low"}}, name);
-  return name == "high" ? Quality::high : name == "low" ? Quality::low : Quality::automatic;
 }
 
 int view_headless(WorldSource& source, const ViewArguments& arguments) {
@@ -100,9 +94,8 @@ int view(ViewArguments& arguments, const std::vector<Setting>& settings) {
     parse_value("--frames", arguments.frames, {.low = 1, .high = kMaxFrames}, arguments.pictures.frames);
   set_side("--width", arguments.width, arguments.viewer.width, arguments.pictures.width);
   set_side("--height", arguments.height, arguments.viewer.height, arguments.pictures.height);
-  arguments.viewer.quality = quality_named(arguments.quality);
-  // pictures that are kept are worth the time
-  arguments.pictures.quality = scene_quality(arguments.viewer.quality == Quality::low ? Quality::low : Quality::high);
+  arguments.viewer.quality = parse_quality(arguments.quality);
+  arguments.pictures.quality = picture_quality(arguments.viewer.quality);
   check_headless_flags(arguments);
   for (const Setting& setting : settings) source.env_options.push_back(setting.key + "=" + setting.text);
   source.warn = say;
@@ -141,11 +134,7 @@ void add_view(Cli& cli) {
   command->add_option("--camera", arguments->viewer.camera, "a camera of the model to begin with")->type_name("NAME");
   command->add_option("--width", arguments->width, "of the window (default 1600) or pictures (1280)")->type_name("PX");
   command->add_option("--height", arguments->height, "of the window (default 900) or pictures (720)")->type_name("PX");
-  command
-      ->add_option("--quality", arguments->quality,
-                   "high, low or auto: low has hard shadows and no antialiasing (default auto: low in a window where "
-                   "OpenGL runs on the CPU, and smaller where it takes long)")
-      ->type_name("Q");
+  add_quality_flag(*command, arguments->quality);
   command->add_flag("--paused", arguments->viewer.paused, "begin with time standing still");
   command->add_flag("--no-layout", arguments->no_layout, "panels where they are at first; nothing is kept");
   command->add_flag("--headless", arguments->headless, "no window: pictures or a film");

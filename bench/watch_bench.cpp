@@ -65,8 +65,10 @@ class Drawing {
     grid.count = worlds;
     const Camera camera = grid_camera(source_.visual(), grid);
     std::vector<float> numbers;
+    auto start = Clock::now();
     while (!stop_) {
-      const auto start = Clock::now();
+      source_.pass(seconds_since(start));
+      start = Clock::now();
       if (leaves_) source_.read_observations(numbers);
       buffer.update(source_, 0, worlds);
       scene.draw(buffer, grid, camera, {}, {}, {picture.framebuffer(), width, height});

@@ -58,8 +58,11 @@ std::vector<std::string> arguments(const fs::path& out, const std::string& forma
                                     std::to_string(fps),
                                     "-i",
                                     "pipe:0"};
-  // players want halved colours, which want even sides
-  if (format != "gif") words.insert(words.end(), {"-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p"});
+  if (format == "gif")  // the colours of the first frames, without noise in between: clear and small
+    words.insert(words.end(),
+                 {"-vf", "split[a][b];[a]trim=end_frame=16,palettegen[colours];[b][colours]paletteuse=dither=none"});
+  else  // players want halved colours, which want even sides
+    words.insert(words.end(), {"-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p"});
   words.insert(words.end(), {"-f", format, "file:" + out.string()});
   return words;
 }

@@ -21,6 +21,11 @@ namespace {
 
 constexpr double kStepBudget = 0.012;    // [s] of a picture for the worlds
 constexpr double kLongestPicture = 0.1;  // [s] that time may move in one picture, whatever held it up
+constexpr double kLongestWait = 1;       // [s] the same where a training has most of the machine
+
+std::string window_title(const View& view) {
+  return (view.notice.empty() ? "" : view.notice + " - ") + view.source.info().name + " - hotloop";
+}
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -35,9 +40,10 @@ struct Viewer::Parts {
   double last = now(), simulated = 0;  // [s] of the clock; of the worlds since the last picture
   float scale = 0, font_scale = 0;     // as the theme was made for
   bool light = false, vsync = true;
+  std::string notice;  // that the title has
 
   Parts(WorldSource& source, const ViewerOptions& o)
-      : options(o), view(source), window({source.info().name + " - hotloop", o.width, o.height, true}) {}
+      : options(o), view(source), window({window_title(view), o.width, o.height, true}) {}
 };
 
 Viewer::Viewer(WorldSource& source, const ViewerOptions& options) : parts_(std::make_unique<Parts>(source, options)) {
@@ -72,6 +78,10 @@ void Viewer::apply_settings() {
     p.light = wanted.light;
   }
   if (wanted.vsync != p.vsync) p.window.set_vsync(p.vsync = wanted.vsync);
+  if (p.view.notice != p.notice) {
+    p.notice = p.view.notice;
+    p.window.set_title(window_title(p.view));
+  }
   p.window.set_full_screen(p.view.full_screen);
 }
 
@@ -80,6 +90,8 @@ void Viewer::move_time(double elapsed) {
   WorldSource& source = p.view.source;
   const double before = source.time(), start = now();
   p.view.pacer.advance(source, std::min(elapsed, kLongestPicture), kStepBudget);
+  if (!source.info().can_step && !p.view.pacer.paused)
+    source.pass(std::min(elapsed, kLongestWait) * p.view.pacer.speed());
   p.view.step_seconds = now() - start;
   p.simulated = std::max(0.0, source.time() - before);
   p.view.recorder.update(source, p.view.selected);

@@ -1,8 +1,11 @@
 #include "viz/watch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <exception>
 #include <new>
 #include <optional>
@@ -55,11 +58,22 @@ class Training {
   std::thread thread_;  // last: it uses the others
 };
 
+void say_finished(View& view) {
+  if (!view.notice.empty()) return;
+  view.notice = kTrainingFinished;
+  view.say(view.notice);
+  fmt::print("{}\n", view.notice);
+  std::fflush(stdout);
+}
+
 void show(Viewer& viewer, const Training& training, bool on_card) {
   while (!training.ended() || training.ended_well()) {
     const auto start = std::chrono::steady_clock::now();
     if (!viewer.picture()) return;
-    if (training.ended()) continue;
+    if (training.ended()) {
+      if (training.ended_well()) say_finished(viewer.view());
+      continue;
+    }
     const double period = picture_period(1e-3 * viewer.view().stats.gpu_milliseconds, on_card);
     // in small pieces: the end of the training is seen soon
     while (!training.ended() && Seconds(std::chrono::steady_clock::now() - start).count() < period)

@@ -57,19 +57,21 @@ struct VisualMaterial {
   std::string name = {};
 };
 
+// How a camera or light goes with its frame. track: pos is counted from the frame, pos and direction are in the world's
+// axes; trackcom: from the centre of mass of the frame and those below it. targetbody: pos in the frame, looks at frame
+// `target`; targetbodycom: at its centre of mass, likewise.
+enum class FollowMode : std::uint8_t { fixed, track, trackcom, targetbody, targetbodycom };
+
 struct VisualLight {
-  int frame = 0;
-  Float3 pos = {0, 0, 4}, dir = {0, 0, -1};
-  bool tracks = false;  // pos and dir keep to the world's axes, pos counted from the frame
+  FollowMode mode = FollowMode::fixed;
+  int frame = 0, target = -1;
+  Float3 pos = {0, 0, 4}, dir = {0, 0, -1};  // dir of one that looks at a frame: that at the start
   bool directional = true, castshadow = true, active = true;
   float cutoff = 45, exponent = 10;  // [deg] of a spot light, and how it falls off
   Float3 attenuation = {1, 0, 0};
   Float3 ambient = {0, 0, 0}, diffuse = {0.7f, 0.7f, 0.7f}, specular = {0.3f, 0.3f, 0.3f};
 };
 
-// track: pos counted from the frame, pos and quat in the world's axes; trackcom: from the centre of mass of the frame
-// and those below it. targetbody: pos in the frame, looks at frame `target`; targetbodycom: at its centre of mass,
-// likewise.
 // Of models that name no light: a headlight alone draws them flat.
 inline VisualLight plain_light() {
   VisualLight light;
@@ -79,9 +81,8 @@ inline VisualLight plain_light() {
 }
 
 struct VisualCamera {
-  enum class Mode : std::uint8_t { fixed, track, trackcom, targetbody, targetbodycom };
   std::string name = {};
-  Mode mode = Mode::fixed;
+  FollowMode mode = FollowMode::fixed;
   int frame = 0, target = -1;
   Float3 pos = {0, 0, 0};
   Float4 quat = {1, 0, 0, 0};  // looks along -z, y is up
@@ -117,7 +118,9 @@ struct VisualModel {
   std::vector<VisualLight> lights;
   std::vector<VisualCamera> cameras;
   std::vector<VisualJoint> joints;
-  int skybox = -1;  // of textures
+  int skybox = -1;          // of textures
+  Float3 haze = {1, 1, 1};  // into which an endless floor passes below a skybox
+  float haze_width = 0.3f;  // part of the way to the horizon that it covers
   bool headlight = true;
   Float3 headlight_ambient = {0.1f, 0.1f, 0.1f}, headlight_diffuse = {0.4f, 0.4f, 0.4f},
          headlight_specular = {0.5f, 0.5f, 0.5f};

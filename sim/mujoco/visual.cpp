@@ -167,15 +167,19 @@ Float3 aim(const mjModel* m, int light) {
 
 void add_lights(const mjModel* m, VisualModel& out) {
   for (int i = 0; i < m->nlight; ++i) {
-    const int mode = m->light_mode[i];
-    const bool fixed = mode == mjCAMLIGHT_FIXED;
+    const auto mode = static_cast<FollowMode>(m->light_mode[i]);
     const bool aims =
-        m->light_targetbodyid[i] >= 0 && (mode == mjCAMLIGHT_TARGETBODY || mode == mjCAMLIGHT_TARGETBODYCOM);
+        m->light_targetbodyid[i] >= 0 && (mode == FollowMode::targetbody || mode == FollowMode::targetbodycom);
+    const bool tracks = mode == FollowMode::track || mode == FollowMode::trackcom;
+    const mjtNum* pos = mode == FollowMode::track      ? m->light_pos0
+                        : mode == FollowMode::trackcom ? m->light_poscom0
+                                                       : m->light_pos;
     const bool spot = m->light_type[i] == mjLIGHT_SPOT;
-    out.lights.push_back({.frame = m->light_bodyid[i],
-                          .pos = numbers<3>((fixed ? m->light_pos : m->light_pos0) + 3 * i),
-                          .dir = aims ? aim(m, i) : numbers<3>((fixed ? m->light_dir : m->light_dir0) + 3 * i),
-                          .tracks = !fixed,
+    out.lights.push_back({.mode = mode,
+                          .frame = m->light_bodyid[i],
+                          .target = m->light_targetbodyid[i],
+                          .pos = numbers<3>(pos + 3 * i),
+                          .dir = aims ? aim(m, i) : numbers<3>((tracks ? m->light_dir0 : m->light_dir) + 3 * i),
                           .directional = m->light_type[i] == mjLIGHT_DIRECTIONAL,
                           .castshadow = m->light_castshadow[i] != 0,
                           .active = m->light_active[i] != 0,
@@ -191,19 +195,20 @@ void add_lights(const mjModel* m, VisualModel& out) {
 void add_cameras(const mjModel* m, VisualModel& out) {
   for (int i = 0; i < m->ncam; ++i) {
     VisualCamera camera{.name = name_of(m, mjOBJ_CAMERA, i),
-                        .mode = static_cast<VisualCamera::Mode>(m->cam_mode[i]),
+                        .mode = static_cast<FollowMode>(m->cam_mode[i]),
                         .frame = m->cam_bodyid[i],
                         .target = m->cam_targetbodyid[i],
                         .pos = numbers<3>(m->cam_pos + 3 * i),
                         .quat = numbers<4>(m->cam_quat + 4 * i),
                         .fovy = static_cast<float>(m->cam_fovy[i])};
-    if (camera.mode == VisualCamera::Mode::track || camera.mode == VisualCamera::Mode::trackcom) {
-      const bool com = camera.mode == VisualCamera::Mode::trackcom;
+    if (camera.mode == FollowMode::track || camera.mode == FollowMode::trackcom) {
+      const bool com = camera.mode == FollowMode::trackcom;
       mjtNum quat[4];
       mju_mat2Quat(quat, m->cam_mat0 + 9 * i);
       camera.pos = numbers<3>((com ? m->cam_poscom0 : m->cam_pos0) + 3 * i);
       camera.quat = numbers<4>(quat);
     }
+    if (m->cam_bodyid[i] > 0 && camera.name == "track") out.track = camera.frame;
     out.cameras.push_back(std::move(camera));
   }
 }
@@ -238,6 +243,8 @@ void read_view(const mjModel* m, VisualModel& out) {
   out.headlight_ambient = numbers<3>(vis.headlight.ambient);
   out.headlight_diffuse = numbers<3>(vis.headlight.diffuse);
   out.headlight_specular = numbers<3>(vis.headlight.specular);
+  out.haze = numbers<3>(vis.rgba.haze);
+  out.haze_width = vis.map.haze;
   out.center = numbers<3>(m->stat.center);
   out.extent = std::max(1e-3f, static_cast<float>(m->stat.extent));
   out.znear = vis.map.znear;

@@ -119,7 +119,7 @@ TEST(Visual, LightsCamerasTexturesAndView) {
   EXPECT_EQ(v.lights[1].cutoff, 30);
   ASSERT_EQ(v.cameras.size(), 1u);
   const VisualCamera& camera = v.cameras[0];
-  EXPECT_EQ(camera.mode, VisualCamera::Mode::track);
+  EXPECT_EQ(camera.mode, FollowMode::track);
   EXPECT_EQ(camera.fovy, 60);
   EXPECT_EQ(v.frames[static_cast<std::size_t>(camera.frame)].name, "torso");
   ASSERT_EQ(v.textures.size(), 2u);
@@ -132,6 +132,15 @@ TEST(Visual, LightsCamerasTexturesAndView) {
   EXPECT_EQ(v.elevation, -35);
   EXPECT_EQ(v.fovy, 50);
   EXPECT_EQ(v.headlight_diffuse, (Float3{0.6f, 0.5f, 0.4f}));
+}
+
+TEST(Visual, FollowsTheBodyOfACameraNamedTrack) {
+  EXPECT_EQ(model_visual(*rich_model()).track, 0);
+  const auto model = load_model_string(mjcf("",
+                                            "<camera name='side'/><body/><body><freejoint/><geom size='.1'/><camera "
+                                            "name='track' mode='trackcom'/></body>"),
+                                       "tracked.xml");
+  EXPECT_EQ(model_visual(*model).track, 2);
 }
 
 // Six times the volume that the triangles enclose: positive where they are counter-clockwise from outside.

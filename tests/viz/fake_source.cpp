@@ -37,12 +37,9 @@ VisualModel arm() {
       {.kind = VisualJoint::Kind::free, .name = "root", .frame = 1, .qpos = 0},
       {.name = "shoulder", .frame = 2, .qpos = 7, .axis = {0, 1, 0}, .limited = true, .range = {-1.5f, 1.5f}},
       {.name = "elbow", .frame = 3, .qpos = 8, .axis = {0, 1, 0}, .limited = true, .range = {-2, 2}}};
-  model.cameras = {{.name = "side", .pos = {0, -3, 1}, .quat = {0.7071f, 0.7071f, 0, 0}},
-                   {.name = "chase",
-                    .mode = VisualCamera::Mode::track,
-                    .frame = 1,
-                    .pos = {0, -2, 0.5f},
-                    .quat = {0.7071f, 0.7071f, 0, 0}}};
+  model.cameras = {
+      {.name = "side", .pos = {0, -3, 1}, .quat = {0.7071f, 0.7071f, 0, 0}},
+      {.name = "chase", .mode = FollowMode::track, .frame = 1, .pos = {0, -2, 0.5f}, .quat = {0.7071f, 0.7071f, 0, 0}}};
   model.lights = {{.pos = {1, -1, 4}, .dir = {-0.2f, 0.2f, -1}}};
   model.center = {0, 0, 0.7f};
   model.extent = 1.2f;

@@ -157,6 +157,8 @@ TEST_F(HeadlessTest, StoppedEarlyTheFilmIsWhole) {
   options.stop = [&] { return ++asked > 7; };
   EXPECT_EQ(render_headless(source, options).frames, 7);
   EXPECT_EQ(fs::file_size(folder / "a.gif"), 7u * 65 * 48 * 3);
+  const std::string arguments = read_file(folder / "arguments", 4096);
+  EXPECT_NE(arguments.find("palettegen"), std::string::npos) << "colours of its own: " << arguments;
 }
 
 TEST_F(HeadlessTest, BadInputIsOneLine) {

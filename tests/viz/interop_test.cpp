@@ -1,9 +1,11 @@
 #include <epoxy/gl.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #include "tests/viz/stage.h"
+#include "viz/gl/interop.h"
 
 namespace hotloop {
 namespace {
@@ -35,6 +37,44 @@ TEST(Interop, GpuWritesWhatACopyBrings) {
     std::memcpy(&torso, a.data() + sizeof(Frame), sizeof torso);
     EXPECT_GT(torso.pos[2], 0.2f);  // of the first shown world: nothing is left zero
   }
+}
+
+class NoInterop {
+ public:
+  explicit NoInterop(const char* value) { ::setenv("HOTLOOP_NO_INTEROP", value, 1); }
+  ~NoInterop() { ::unsetenv("HOTLOOP_NO_INTEROP"); }
+};
+
+TEST(Interop, IsSwitchedOffByTheEnvironment) {
+  const Device card{Device::Kind::cuda, 0};
+  std::string reason;
+  {
+    const NoInterop off("1");
+    EXPECT_EQ(InteropBuffer::open(0, card, reason), nullptr);
+    if (reason == "built without CUDA") GTEST_SKIP() << reason;
+    EXPECT_EQ(reason, "switched off by HOTLOOP_NO_INTEROP");
+  }
+  const NoInterop empty("");
+  std::string other;
+  InteropBuffer::open(0, card, other);
+  EXPECT_NE(other, reason) << "an empty variable says nothing";
+}
+
+// The pictures are the same, and what draws them says how poses came.
+TEST(Interop, GpuWithoutItPosesAreCopied) {
+  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
+  const HeadlessContext context(0);
+  const std::unique_ptr<WorldSource> source = open_source({.what = "Ant-v5", .worlds = 9, .device = "cuda"});
+  const int num_frames = source->visual().num_frames();
+  FrameBuffer direct(num_frames, 9, source->info().device);
+  const NoInterop off("1");
+  FrameBuffer copied(num_frames, 9, source->info().device);
+  EXPECT_EQ(direct.path(), "interop");
+  EXPECT_EQ(copied.path(), "copy (no interop: switched off by HOTLOOP_NO_INTEROP)");
+  source->step();
+  direct.update(*source, 0, 9);
+  copied.update(*source, 0, 9);
+  EXPECT_EQ(contents(direct), contents(copied));
 }
 
 }  // namespace

@@ -105,6 +105,7 @@ TEST_F(SceneTest, EveryFlagChangesThePicture) {
       {"reflection", &SceneFlags::reflection},
       {"skybox", &SceneFlags::skybox},
       {"fog", &SceneFlags::fog},
+      {"haze", &SceneFlags::haze},
       {"wireframe", &SceneFlags::wireframe},
       {"texture", &SceneFlags::texture},
       {"transparent", &SceneFlags::transparent},
@@ -161,6 +162,76 @@ TEST_F(SceneTest, ShadowsAreWhereTheLightDoesNotReach) {
   };
   EXPECT_LT(at(with, below), at(without, below) / 2);
   EXPECT_EQ(at(with, beside), at(without, beside));
+}
+
+TEST_F(SceneTest, EachLightThatCastsShadowsHasItsOwn) {
+  StillSource source = spider(1);
+  VisualModel& model = source.model();
+  model.materials[0].reflectance = 0;
+  model.lights[0].diffuse = {0.2f, 0.2f, 0.2f};
+  model.lights.assign(3, model.lights[0]);
+  model.lights[0].castshadow = false;
+  model.lights[1].dir = {-1, 0, -1};
+  model.lights[2].dir = {1, 0, -1};
+  source.frames()[1].pos[2] = 1.5f;
+  Shot shot = shot_of(source);
+  shot.flags.texture = false;
+  shot.camera.elevation = -50;
+  shot.camera.azimuth = 90;
+  shot.camera.lookat = {0, 0, 0};
+  shot.camera.distance = 7;
+  const Picture with = shoot(source, shot);
+  keep("two_shadows", with);
+  shot.flags.shadow = false;
+  const Picture without = shoot(source, shot);
+  const auto darker = [&](float x) {  // of the floor at (x, 0)
+    glm::vec2 at;
+    EXPECT_TRUE(project(shot.camera, {x, 0, 0}, shot.width, shot.height, at));
+    const int px = static_cast<int>(at.x), py = static_cast<int>(at.y);
+    return brightness(without, px, py) - brightness(with, px, py);
+  };
+  EXPECT_GT(darker(-1.5f), 30);
+  EXPECT_GT(darker(1.5f), 30);
+  EXPECT_EQ(darker(0), 0);
+  model.lights[2].castshadow = false;
+  shot.flags.shadow = true;
+  const Picture one = shoot(source, shot);
+  glm::vec2 at;
+  ASSERT_TRUE(project(shot.camera, {1.5f, 0, 0}, shot.width, shot.height, at));
+  EXPECT_EQ(brightness(one, static_cast<int>(at.x), static_cast<int>(at.y)),
+            brightness(without, static_cast<int>(at.x), static_cast<int>(at.y)));
+}
+
+// As MuJoCo has it: the floor is gone in the haze below the horizon, and the sky is free of it above.
+TEST_F(SceneTest, EndlessFloorsEndInHaze) {
+  StillSource source = spider(1);
+  VisualModel& model = source.model();
+  model.textures.push_back(
+      {.kind = VisualTexture::Kind::skybox, .width = 4, .height = 24, .rgb = std::vector<std::uint8_t>(288, 40)});
+  model.skybox = 1;
+  model.haze = {1, 0, 0};
+  Shot shot = shot_of(source);
+  shot.camera.elevation = 0;
+  shot.camera.lookat = {0, 0, 1.2f};
+  shot.height = 2000;  // the band is thin
+  shot.width = 40;
+  const auto reds = [&] {
+    const Picture picture = shoot(source, shot);
+    keep("haze", picture);
+    int above = 0, below = 0;
+    for (int y = 0; y < shot.height; ++y) {
+      const std::uint8_t* p = &picture.rgb[static_cast<std::size_t>(y * shot.width + 2) * 3];
+      if (p[0] > 150 && p[1] < 60) (y < shot.height / 2 ? above : below) += 1;
+    }
+    return std::pair(above, below);
+  };
+  EXPECT_EQ(reds().first, 0);
+  EXPECT_GT(reds().second, 3);
+  shot.flags.haze = false;
+  EXPECT_EQ(reds().second, 0);
+  shot.flags.haze = true;
+  model.shapes[0].size = {40, 40, 1};
+  EXPECT_EQ(reds().second, 0) << "the floor has an end of its own";
 }
 
 // The shadow map ends behind what casts shadows; the floor far below that is lit where nothing is above it.
@@ -289,19 +360,34 @@ TEST_F(SceneTest, ErrorsOfShadersNameFileAndLine) {
 }
 
 TEST(DrawScale, KeepsTheBudget) {
+  using Values = std::vector<float>;
   DrawScale scale(30);
-  const auto draw = [&](double at_full_size) {  // pixels are all that takes time
-    for (int i = 0; i < 60; ++i) scale.note(at_full_size * scale.value() * scale.value());
-    return scale.value();
+  const auto draw = [&](double at_full_size) {  // pixels are all that takes time; the scales that it comes by
+    Values values;
+    for (int i = 0; i < 60; ++i) {
+      scale.note(at_full_size * scale.value() * scale.value());
+      if (values.empty() || values.back() != scale.value()) values.push_back(scale.value());
+    }
+    return values;
   };
-  EXPECT_EQ(draw(29), 1.0f);
-  EXPECT_EQ(draw(50), 0.75f);
-  EXPECT_EQ(draw(35), 0.75f) << "back to full size it would take too long again";
-  EXPECT_EQ(draw(500), 0.5f);
-  EXPECT_EQ(draw(15), 1.0f);
+  EXPECT_EQ(draw(29), Values{1});
+  EXPECT_EQ(draw(50), (Values{1, 0.75f}));
+  EXPECT_EQ(draw(35), Values{0.75f}) << "at full size it would take too long again";
+  EXPECT_EQ(draw(25), Values{0.75f}) << "at full size it would take nearly too long";
+  EXPECT_EQ(draw(500), (Values{0.75f, 0.5f}));
+  EXPECT_EQ(draw(15), (Values{0.5f, 0.75f, 1}));
   DrawScale fixed(0);
   for (int i = 0; i < 60; ++i) fixed.note(1e6);
   EXPECT_EQ(fixed.value(), 1.0f);
+}
+
+TEST(DrawScale, JudgesNothingByPicturesFromBeforeAChange) {
+  DrawScale scale(30);
+  for (int i = 0; i < 13; ++i) scale.note(50);
+  ASSERT_EQ(scale.value(), 0.75f);
+  for (int i = 0; i < 5; ++i) scale.note(1000);
+  for (int i = 0; i < 8; ++i) scale.note(25);
+  EXPECT_EQ(scale.value(), 0.75f);
 }
 
 // A picture that may take no time at all is drawn at half the size, and still shows the same.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <map>
 #include <thread>
 
 #include "sim/core/error.h"
@@ -38,6 +39,7 @@ struct Looking {
     frames.resize(static_cast<std::size_t>(info.num_worlds * source_.visual().num_frames()));
     Buffer<Frame> there(info.device, frames.size());
     while (!stop_) {
+      source_.pass(0.05);
       source_.write_frames(0, info.num_worlds, there.data());
       copy_async(source_.exec(), frames.data(), Device{}, there.data(), info.device, frames.size() * sizeof(Frame));
       synchronize(source_.exec());
@@ -138,6 +140,80 @@ TEST(TrainingSource, WorldsAndObservationsAreOfOneMoment) {
     ASSERT_EQ(train_quietly(config, {}, &observer), 0);
     EXPECT_GT(observer.compared, 50);
   }
+}
+
+// Looks at the replay a step at a time. At its end the worlds are where the training had them then.
+class StepByStep final : public TrainObserver {
+ public:
+  explicit StepByStep(TrainingSource& source) : source_(source) {}
+  void started(const Run& run) override {
+    trainer_ = &run.trainer;
+    num_steps_ = run.config.num_steps;
+    source_.started(run);
+  }
+  void row(const MetricRow& row) override { source_.row(row); }
+  void message(const std::string& line) override { source_.message(line); }
+  void ended() noexcept override { source_.ended(); }
+  void queued() override {
+    source_.queued();
+    const Exec& exec = trainer_->exec();
+    then_[trainer_->enqueued() * num_steps_] =
+        positions(exec, [&](Frame* to) { trainer_->batch()->write_frames(exec, 0, 8, to); });
+    for (int i = 0; i < 9; ++i) look();
+  }
+  int compared = 0, steps = 0;
+
+ private:
+  // Positions of all frames; write: puts frames into memory of exec's device.
+  template <class F>
+  std::vector<float> positions(const Exec& exec, const F& write) {
+    std::vector<Frame> frames(8 * static_cast<std::size_t>(source_.visual().num_frames()));
+    Buffer<Frame> there(exec.device, frames.size());
+    write(there.data());
+    copy_async(exec, frames.data(), Device{}, there.data(), exec.device, there.bytes());
+    synchronize(exec);
+    std::vector<float> all;
+    for (const Frame& f : frames) all.insert(all.end(), f.pos, f.pos + 3);
+    return all;
+  }
+  void look() {
+    const std::int64_t before = source_.position();
+    source_.pass(source_.info().control_period);
+    const std::int64_t now = source_.position();
+    if (now == before) return;
+    if (now == before + 1) ++steps;
+    const auto known = then_.find(now);
+    if (known == then_.end() || now != before + 1) return;
+    EXPECT_EQ(positions(source_.exec(), [&](Frame* to) { source_.write_frames(0, 8, to); }), known->second) << now;
+    ++compared;
+  }
+  TrainingSource& source_;
+  Trainer* trainer_ = nullptr;
+  std::int64_t num_steps_ = 0;
+  std::map<std::int64_t, std::vector<float>> then_;  // by steps of the training
+};
+
+void expect_replays(const char* device) {
+  const TempFolder folder;
+  for (const char* task : {"CartPole-v1", "InvertedPendulum-v5"})
+    for (const char* road : {"fused", "generic"}) {
+      SCOPED_TRACE(std::string(task) + " " + road);
+      const TrainConfig config =
+          small_training(folder.path() / (std::string(task) + road),
+                         {{"task", task, ""}, {"road", road, ""}, {"eval_interval", "0", ""}, {"device", device, ""}});
+      TrainingSource source(config, parse_device(device));
+      StepByStep observer(source);
+      ASSERT_EQ(train_quietly(config, {}, &observer), 0);
+      EXPECT_GT(observer.compared, 2);
+      EXPECT_GT(observer.steps, 64);
+    }
+}
+
+TEST(TrainingSource, ReplaysRolloutsStepByStep) { expect_replays("cpu"); }
+
+TEST(TrainingSource, GpuReplaysRolloutsStepByStep) {
+  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
+  expect_replays("cuda");
 }
 
 // What the panels say of a training under way.

@@ -28,6 +28,16 @@ TEST_F(UiCamera, FollowsWhatTheModelSays) {
   EXPECT_EQ(camera.lookat, glm::vec3(7, 3, 0.6f));
 }
 
+TEST_F(UiCamera, AGridGoesAlongWithItsSelectedWorld) {
+  Camera first = start_camera(source.visual());
+  first.lookat = {0, 1, 0.7f};
+  control.align(first, true);
+  frames[1].pos[0] = 7;
+  EXPECT_EQ(look({3, 3, 0}).lookat, glm::vec3(7, 1, 0.7f));
+  control.track(1);
+  EXPECT_EQ(look({3, 3, 0}).lookat, glm::vec3(10, 3, 0.6f));
+}
+
 TEST_F(UiCamera, ModelsCameraStandsWhereItSays) {
   control.set_fixed("side");
   const Camera camera = look();

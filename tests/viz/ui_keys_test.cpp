@@ -126,23 +126,15 @@ TEST_F(UiKeys, Flags) {
     ImGuiKey key;
     bool SceneFlags::*flag;
   };
-  const Case cases[] = {{ImGuiKey_S, &SceneFlags::shadow},
-                        {ImGuiKey_R, &SceneFlags::reflection},
-                        {ImGuiKey_W, &SceneFlags::wireframe},
-                        {ImGuiKey_X, &SceneFlags::texture},
-                        {ImGuiKey_T, &SceneFlags::transparent},
-                        {ImGuiKey_K, &SceneFlags::skybox},
-                        {ImGuiKey_G, &SceneFlags::fog},
-                        {ImGuiKey_D, &SceneFlags::static_shapes},
-                        {ImGuiKey_J, &SceneFlags::joints},
-                        {ImGuiKey_M, &SceneFlags::com},
-                        {ImGuiKey_I, &SceneFlags::inertia},
-                        {ImGuiKey_C, &SceneFlags::contacts},
-                        {ImGuiKey_F, &SceneFlags::contact_forces},
-                        {ImGuiKey_B, &SceneFlags::perturbation},
-                        {ImGuiKey_Z, &SceneFlags::lights},
-                        {ImGuiKey_Q, &SceneFlags::cameras},
-                        {ImGuiKey_F6, &SceneFlags::frames},
+  const Case cases[] = {{ImGuiKey_S, &SceneFlags::shadow},        {ImGuiKey_R, &SceneFlags::reflection},
+                        {ImGuiKey_W, &SceneFlags::wireframe},     {ImGuiKey_X, &SceneFlags::texture},
+                        {ImGuiKey_T, &SceneFlags::transparent},   {ImGuiKey_K, &SceneFlags::skybox},
+                        {ImGuiKey_G, &SceneFlags::fog},           {ImGuiKey_Slash, &SceneFlags::haze},
+                        {ImGuiKey_D, &SceneFlags::static_shapes}, {ImGuiKey_J, &SceneFlags::joints},
+                        {ImGuiKey_M, &SceneFlags::com},           {ImGuiKey_I, &SceneFlags::inertia},
+                        {ImGuiKey_C, &SceneFlags::contacts},      {ImGuiKey_F, &SceneFlags::contact_forces},
+                        {ImGuiKey_B, &SceneFlags::perturbation},  {ImGuiKey_Z, &SceneFlags::lights},
+                        {ImGuiKey_Q, &SceneFlags::cameras},       {ImGuiKey_F6, &SceneFlags::frames},
                         {ImGuiKey_F7, &SceneFlags::labels}};
   for (const Case& c : cases) {
     const bool before = view().flags.*c.flag;
@@ -210,7 +202,16 @@ TEST_F(UiKeys, Window) {
 TEST_F(UiKeys, ZEveryKeyWasPressed) {
   if (pressed.size() < 20) GTEST_SKIP() << "not after the other tests";
   for (const KeyBinding& binding : key_bindings())
-    EXPECT_TRUE(pressed.contains(binding.chord)) << ImGui::GetKeyChordName(binding.chord);
+    EXPECT_TRUE(pressed.contains(binding.chord)) << key_text(binding.chord);
+}
+
+TEST_F(UiKeys, AreCalledWhatStandsOnThem) {
+  EXPECT_EQ(key_text(ImGuiMod_Ctrl | ImGuiKey_Equal), "Ctrl+=");
+  EXPECT_EQ(key_text(ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_LeftArrow), "Ctrl+Shift+Left");
+  EXPECT_EQ(key_text(ImGuiKey_F7), "F7");
+  for (const KeyBinding& binding : key_bindings())
+    for (const char* word : {"Equal", "Minus", "Period", "Comma", "Bracket", "Arrow", "Page"})
+      EXPECT_EQ(key_text(binding.chord).find(word), std::string::npos) << key_text(binding.chord);
 }
 
 TEST_F(UiKeys, TextFieldsKeepTheirKeys) {

@@ -10,6 +10,7 @@
 #include "tests/viz/small_training.h"
 #include "tests/viz/ui_driver.h"
 #include "tests/viz/ui_x11.h"
+#include "viz/png.h"
 
 namespace hotloop {
 namespace {
@@ -55,6 +56,30 @@ TEST_F(UiPlay, OpensTheWindow) {
   const ProgramResult result = program.wait(kSeconds);
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_NE(result.out.find("3 episodes"), std::string::npos) << result.out;
+}
+
+TEST_F(UiPlay, FilmsInTheQualityAskedFor) {
+  const std::string before = std::getenv("PATH");
+  ::setenv("PATH", "/nowhere", 1);  // no ffmpeg
+  for (const char* quality : {"low", "high"}) {
+    const ProgramResult result = run_program({"play", "run", "--episodes", "1", "--device", "cpu", "--video",
+                                              std::string(quality) + ".mp4", "--quality", quality},
+                                             folder.path(), kSeconds);
+    EXPECT_EQ(result.status, 0) << result.err;
+  }
+  ::setenv("PATH", before.c_str(), 1);
+  const Picture low = read_png(folder / "low_frames/frame_000000.png");
+  const Picture high = read_png(folder / "high_frames/frame_000000.png");
+  EXPECT_NE(low.rgb, high.rgb);
+}
+
+TEST_F(UiPlay, RefusesAQualityOfNothing) {
+  const ProgramResult result = run_program({"play", "run", "--quality", "low"}, folder.path(), kSeconds);
+  EXPECT_EQ(result.status, 2);
+  EXPECT_EQ(result.err, "hotloop: play: --quality is for --video and --view\n");
+  const ProgramResult bad = run_program({"play", "run", "--view", "--quality", "best"}, folder.path(), kSeconds);
+  EXPECT_EQ(bad.status, 2);
+  EXPECT_NE(bad.err.find("--quality"), std::string::npos) << bad.err;
 }
 
 TEST_F(UiPlay, RefusesAFilmWithoutItsEnding) {

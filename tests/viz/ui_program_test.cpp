@@ -111,5 +111,15 @@ TEST_F(UiProgram, ATrainingOutlivesItsWindow) {
   expect_same_run(folder / "alone", folder / "watched");
 }
 
+TEST_F(UiProgram, AFinishedTrainingSaysSo) {
+  std::vector<std::string> watched = small_run(folder / "watched");
+  watched.emplace_back("--watch");
+  const unsigned long window = open(watched, "training finished: close the window to end - CartPole-v1 - hotloop");
+  close_window(window);
+  const ProgramResult result = end();
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(result.out, "training finished: close the window to end\n");
+}
+
 }  // namespace
 }  // namespace hotloop

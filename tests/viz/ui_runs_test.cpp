@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <thread>
 
+#include "data/file.h"
 #include "data/log/log_reader.h"
 #include "tests/app/small_run.h"
 #include "tests/temp_folder.h"
 #include "tests/viz/small_training.h"
 #include "tests/viz/ui_driver.h"
 #include "viz/source/training_source.h"
+#include "viz/ui/panel.h"
 
 namespace hotloop {
 namespace {
@@ -67,6 +69,32 @@ TEST(UiRun, HasItsCurvesAndOutlivesItsFolder) {
   EXPECT_NE(curve(*source, "charts/episodic_return"), nullptr);
 }
 
+// Of a run under way, or stopped before its end.
+TEST(UiRun, SaysHowFarItsTrainingIs) {
+  const TempFolder folder;
+  ASSERT_EQ(train_quietly(small_training(folder / "run")), 0);
+  const auto opened = [&] { return open_source({.what = folder / "run", .worlds = 4, .device = "cpu"}); };
+  const std::unique_ptr<WorldSource> done = opened();
+  const Telemetry* t = done->telemetry();
+  ASSERT_NE(t, nullptr);
+  EXPECT_TRUE(t->finished);
+  EXPECT_EQ(t->iteration, 60);
+  EXPECT_EQ(t->total_iterations, 60);
+  EXPECT_EQ(t->global_step, 15360);
+  EXPECT_GT(t->steps_per_second, 0);
+  EXPECT_GT(t->elapsed_seconds, 0);
+  EXPECT_EQ(curve(*done, "iteration"), nullptr);
+  write_file(folder / "run/config.toml",
+             "task = \"CartPole-v1\"\nnum_envs = 8\nnum_steps = 32\ntotal_timesteps = 25600\n");
+  const std::unique_ptr<WorldSource> unfinished = opened();
+  EXPECT_FALSE(unfinished->telemetry()->finished);
+  EXPECT_EQ(unfinished->telemetry()->total_iterations, 100);
+  UiDriver ui(*unfinished);
+  ui.view().count = 1;
+  for (int i = 0; i < 1000 && ui.view().steps_per_second() == 0; ++i) ui.pictures(1);
+  EXPECT_LT(ui.view().steps_per_second(), 1000) << "of the worlds that are shown: 50 steps a second each";
+}
+
 // A training on a thread of its own, as `train --watch` has it.
 class UiTraining : public testing::Test {
  protected:
@@ -115,6 +143,8 @@ TEST_F(UiTraining, CurvesFillAndWorldsMove) {
   EXPECT_NE(ui.view().frames[1].pos[0], before[1].pos[0]);
   ui.in("Training", [](ImGuiTestContext& user) { user.ItemInputValue("##filter", "return"); });
   EXPECT_EQ(ui.view().panel.training.filter, "return");
+  EXPECT_GT(ui.view().steps_per_second(), 0);
+  EXPECT_NE(speed_text(ui.view()), "steps/s not known yet");
 }
 
 TEST_F(UiTraining, VStopsDrawingAndTheTrainingGoesOn) {

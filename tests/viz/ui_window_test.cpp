@@ -3,6 +3,7 @@
 #include <GLFW/glfw3.h>
 #include <gtest/gtest.h>
 #include <imgui.h>
+#include <imgui_internal.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include "tests/viz/ui_x11.h"
 #include "viz/png.h"
 #include "viz/ui/layout.h"
+#include "viz/ui/panel.h"
 #include "viz/ui/window.h"
 
 namespace hotloop {
@@ -50,6 +52,31 @@ TEST(UiWindow, FollowsTheMonitorsScale) {
   int width = 0, height = 0;
   ui.viewer().window().framebuffer_size(width, height);
   EXPECT_EQ(width, 2 * UiDriver::small_window().width);
+}
+
+// Nothing is cut off at the right edge of what it stands in.
+TEST(UiWindow, LargeTextHasRoom) {
+  FakeSource source = full_source();
+  ViewerOptions options = UiDriver::paused_window();
+  options.width = 1600;
+  options.height = 900;
+  UiDriver ui(source, options);
+  ui.pictures(6);
+  ui.view().drawing = false;
+  ui.view().help = true;
+  std::vector<std::string> names = {"Keys and mouse"};
+  for (const Panel& panel : panels()) names.emplace_back(panel.name);
+  for (const float scale : {1.0f, 2.0f}) {
+    ui.view().settings.font_scale = scale;
+    ui.pictures(3);
+    for (const std::string& name : names) {
+      ImGui::SetWindowFocus(name.c_str());
+      ui.pictures(3);
+      const ImGuiWindow* window = ImGui::FindWindowByName(name.c_str());
+      ASSERT_NE(window, nullptr) << name;
+      EXPECT_LE(window->ContentSizeIdeal.x, window->WorkRect.GetWidth() + 1) << name << " at scale " << scale;
+    }
+  }
 }
 
 TEST(UiWindow, ClosesWhenAsked) {

@@ -36,14 +36,14 @@ void FrameStats::begin() {
   if (measuring_) glQueryCounter(slots_[next_]->queries[0], GL_TIMESTAMP);
 }
 
-void FrameStats::end(std::initializer_list<const DrawList*> lists) {
+void FrameStats::end(std::span<const DrawList* const> lists) {
   if (!measuring_) return;
   Slot& slot = *slots_[next_];
   glQueryCounter(slot.queries[1], GL_TIMESTAMP);
   slot.count = 0;
   for (const DrawList* list : lists) slot.count += list->num_commands();
   slot.reserve(slot.count * sizeof(DrawList::Command));
-  slot.first_count = (*lists.begin())->num_commands();
+  slot.first_count = lists[0]->num_commands();
   std::size_t at = 0;
   for (const DrawList* list : lists) {
     const std::size_t bytes = list->num_commands() * sizeof(DrawList::Command);

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "viz/scene/draw_list.h"
@@ -16,7 +17,7 @@ class FrameStats {
   ~FrameStats();
   void begin();
   // lists: whose triangles count; the first one's instances are those drawn.
-  void end(std::initializer_list<const DrawList*> lists);
+  void end(std::span<const DrawList* const> lists);
   // Takes over what has become known; whether anything has.
   bool update(SceneStats& stats);
 

@@ -5,11 +5,12 @@
 #include <glm/gtc/matrix_transform.hpp>
 #include <glm/gtc/quaternion.hpp>
 
+#include "viz/scene/poses.h"
+
 namespace hotloop {
 namespace {
 
 glm::vec4 as_vec4(const Float3& v, float w = 0) { return {v[0], v[1], v[2], w}; }
-glm::vec3 as_vec3(const Float3& v) { return {v[0], v[1], v[2]}; }
 
 // Corner i (0 to 7) of a box.
 glm::vec3 corner(const Box& box, int i) {
@@ -60,16 +61,11 @@ ShadowView spot_shadow(const GpuLight& light, float cutoff, const Box& shown) {
   return shadow;
 }
 
-GpuLight gpu_light(const VisualLight& light, std::span<const Frame> frames) {
-  glm::vec3 pos = as_vec3(light.pos), dir = as_vec3(light.dir);
-  if (static_cast<std::size_t>(light.frame) < frames.size()) {
-    const Frame& frame = frames[static_cast<std::size_t>(light.frame)];
-    pos = glm::vec3(frame.pos[0], frame.pos[1], frame.pos[2]) + (light.tracks ? pos : turned(frame.quat, pos));
-    if (!light.tracks) dir = turned(frame.quat, dir);
-  }
+GpuLight gpu_light(const VisualModel& model, const VisualLight& light, std::span<const Frame> frames) {
+  const LightPose pose = light_pose(model, light, frames);
   const bool directional = light.directional || frames.empty();
-  return {.pos = glm::vec4(pos, directional ? 1 : 0),
-          .dir = glm::vec4(glm::normalize(dir), light.cutoff < 180 ? std::cos(glm::radians(light.cutoff)) : -1.1f),
+  return {.pos = glm::vec4(pose.pos, directional ? 1 : 0),
+          .dir = glm::vec4(glm::normalize(pose.dir), light.cutoff < 180 ? std::cos(glm::radians(light.cutoff)) : -1.1f),
           .ambient = as_vec4(light.ambient, light.exponent),
           .diffuse = as_vec4(light.diffuse),
           .specular = as_vec4(light.specular),
@@ -87,10 +83,32 @@ glm::mat4 depth_zero_to_one(const glm::mat4& clip, bool reversed) {
   return remap * clip;
 }
 
-std::optional<ShadowView> collect_lights(const VisualModel& model, bool with_shadow, std::span<const Frame> frames,
-                                         const glm::vec3& forward, const Box& shown, std::span<const glm::vec3> seen,
-                                         LightSet& set) {
-  set = {};
+int count_shadows(const VisualModel& model) {
+  const auto casts = [](const VisualLight& light) { return light.active && light.castshadow; };
+  return std::min(kMaxShadows, static_cast<int>(std::count_if(model.lights.begin(), model.lights.end(), casts)));
+}
+
+LightPose light_pose(const VisualModel& model, const VisualLight& light, std::span<const Frame> frames) {
+  LightPose pose{as_vec3(light.pos), as_vec3(light.dir)};
+  if (static_cast<int>(frames.size()) != model.num_frames()) return pose;
+  const Frame& frame = frames[static_cast<std::size_t>(light.frame)];
+  if (light.mode == FollowMode::track || light.mode == FollowMode::trackcom) {
+    pose.pos += light.mode == FollowMode::track ? position(frame) : subtree_com(model, light.frame, frames);
+    return pose;
+  }
+  pose.pos = position(frame) + rotation(frame) * pose.pos;
+  if (light.mode == FollowMode::fixed || light.target < 0) {
+    pose.dir = rotation(frame) * pose.dir;
+  } else {
+    const glm::vec3 to = target_point(model, light.mode, light.target, frames) - pose.pos;
+    if (glm::length(to) > 1e-6f) pose.dir = to;
+  }
+  return pose;
+}
+
+LightSet collect_lights(const VisualModel& model, int shadow_size, std::span<const Frame> frames,
+                        const glm::vec3& forward, const Box& shown, std::span<const glm::vec3> seen) {
+  LightSet set;
   GpuLights& out = set.gpu;
   if (model.headlight) {
     out.head_ambient = as_vec4(model.headlight_ambient);
@@ -98,20 +116,25 @@ std::optional<ShadowView> collect_lights(const VisualModel& model, bool with_sha
     out.head_specular = as_vec4(model.headlight_specular);
   }
   out.forward = glm::vec4(forward, 0);
-  std::optional<ShadowView> shadow;
-  for (const VisualLight& light : model.lights) {
-    if (!light.active || set.count == kMaxLights) continue;
+  std::vector<const VisualLight*> lights;
+  for (const VisualLight& light : model.lights)
+    if (light.active && lights.size() < kMaxLights) lights.push_back(&light);
+  std::stable_partition(lights.begin(), lights.end(), [](const VisualLight* light) { return light->castshadow; });
+  for (const VisualLight* light : lights) {
+    const auto at = static_cast<std::size_t>(set.count);
     GpuLight& to = out.lights[set.count++];
-    to = gpu_light(light, frames);
+    to = gpu_light(model, *light, frames);
     set.some_with_place = set.some_with_place || to.pos.w == 0;
-    if (!with_shadow || shadow || !light.castshadow) continue;
-    shadow = to.pos.w > 0 ? directional_shadow(glm::vec3(to.dir), shown, seen) : spot_shadow(to, light.cutoff, shown);
-    set.shadow_light = set.count - 1;
+    if (shadow_size == 0 || !light->castshadow || at >= kMaxShadows) continue;
+    const ShadowView shadow =
+        to.pos.w > 0 ? directional_shadow(glm::vec3(to.dir), shown, seen) : spot_shadow(to, light->cutoff, shown);
     glm::mat4 to_texture(1);  // x and y from [-1, 1] to [0, 1]
     to_texture[0][0] = to_texture[1][1] = to_texture[3][0] = to_texture[3][1] = 0.5f;
-    out.shadow_from_world = to_texture * shadow->clip_from_world;
+    out.shadow_from_world[at] = to_texture * shadow.clip_from_world;
+    to.attenuation.w = shadow.width / static_cast<float>(shadow_size);
+    set.shadows.push_back(shadow);
   }
-  return shadow;
+  return set;
 }
 
 }  // namespace hotloop

@@ -1,6 +1,5 @@
 // Lights of a picture as the shaders read them, and from where the shadow map is drawn.
 #pragma once
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -8,7 +7,7 @@
 
 namespace hotloop {
 
-constexpr int kMaxLights = 8;
+constexpr int kMaxLights = 8, kMaxShadows = 4;
 
 // As in shaders/lighting.glsl (std140).
 struct GpuLight {
@@ -16,16 +15,10 @@ struct GpuLight {
 };
 struct GpuLights {
   GpuLight lights[kMaxLights];
-  glm::mat4 shadow_from_world;
+  glm::mat4 shadow_from_world[kMaxShadows];
   glm::vec4 head_ambient, head_diffuse, head_specular, forward, fog;
 };
-static_assert(sizeof(GpuLights) == kMaxLights * 96 + 64 + 5 * 16);
-
-struct LightSet {
-  GpuLights gpu{};
-  int count = 0, shadow_light = -1;  // whose the shadow map is
-  bool some_with_place = false;
-};
+static_assert(sizeof(GpuLights) == kMaxLights * 96 + kMaxShadows * 64 + 5 * 16);
 
 struct Box {
   glm::vec3 low, high;
@@ -41,11 +34,27 @@ struct ShadowView {
   float width = 1;  // [m] of a directional light's map; of a spot light's at distance 1
 };
 
-// Fills in all but the fog. `frames`: of the world shown alone, whose lights may be on its bodies; empty for a grid, in
-// which lights with a place become directional. shown: where worlds are. seen: corners of what the camera sees.
-std::optional<ShadowView> collect_lights(const VisualModel& model, bool with_shadow, std::span<const Frame> frames,
-                                         const glm::vec3& forward, const Box& shown, std::span<const glm::vec3> seen,
-                                         LightSet& out);
+struct LightSet {
+  GpuLights gpu{};
+  int count = 0;
+  std::vector<ShadowView> shadows;  // of the first lights, one each
+  bool some_with_place = false;
+};
+
+// Lights of the model that cast shadows, as far as there are shadow maps for them.
+int count_shadows(const VisualModel& model);
+
+// All but the fog. `frames`: of the world shown alone, whose lights may be on its bodies; empty for a grid, in which
+// lights with a place become directional. shown: where worlds are. seen: corners of what the camera sees. shadow_size:
+// pixels of a map's side; 0: no shadows.
+LightSet collect_lights(const VisualModel& model, int shadow_size, std::span<const Frame> frames,
+                        const glm::vec3& forward, const Box& shown, std::span<const glm::vec3> seen);
+
+// Where a light is in a world with these frames, and where it shines.
+struct LightPose {
+  glm::vec3 pos, dir;
+};
+LightPose light_pose(const VisualModel& model, const VisualLight& light, std::span<const Frame> frames);
 
 glm::vec3 turned(const float* quat, const glm::vec3& v);
 

@@ -4,12 +4,14 @@
 #include <cmath>
 #include <glm/gtc/quaternion.hpp>
 
+#include "viz/scene/lights.h"
+#include "viz/scene/poses.h"
+
 namespace hotloop {
 namespace {
 
 constexpr float kGravity = 9.81f;  // [m/s^2]
 
-glm::vec3 as_vec3(const Float3& v) { return {v[0], v[1], v[2]}; }
 glm::quat as_quat(const float* q) { return {q[0], q[1], q[2], q[3]}; }
 glm::vec4 as_vec4(const glm::quat& q) { return {q.w, q.x, q.y, q.z}; }
 
@@ -89,10 +91,10 @@ class Aids {
 
   void lights_and_cameras(bool lights, bool cameras) {
     for (const VisualLight& light : model_.lights)
-      if (lights && has(light.frame))
-        add(UnitMesh::cone, point(light.frame, as_vec3(light.pos)),
-            as_quat(frame(light.frame).quat) * turn_z_to(-as_vec3(light.dir)), glm::vec3(0.4f * size_),
-            {0.9f, 0.9f, 0.3f, 1});
+      if (lights && has(light.frame)) {
+        const LightPose pose = light_pose(model_, light, frames_);
+        add(UnitMesh::cone, pose.pos + offset_, turn_z_to(-pose.dir), glm::vec3(0.4f * size_), {0.9f, 0.9f, 0.3f, 1});
+      }
     for (const VisualCamera& camera : model_.cameras)
       if (cameras && has(camera.frame))
         add(UnitMesh::box, point(camera.frame, as_vec3(camera.pos)),

@@ -1,8 +1,11 @@
-// The passes of a picture: shadow map, mirror image, shapes, sky, floors, aids, what is transparent.
+// The passes of a picture: shadow maps, mirror image, shapes, sky, floors, aids, what is transparent.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "viz/scene/overlay.h"
+#include "viz/scene/poses.h"
 #include "viz/scene/scene_parts.h"
 
 namespace hotloop {
@@ -18,12 +21,12 @@ void Scene::Parts::set_shape_uniforms(const Program& program) const {
 }
 
 std::string Scene::Parts::lighting_defines(int kinds, bool gloss) const {
-  const int reach = !shadow ? -1 : quality.soft_shadows ? 1 : 0;
-  return "#define LIGHTS " + std::to_string(lights.count) + "\n#define LIGHTS_WITH_PLACE " +
-         std::to_string(lights.some_with_place ? 1 : 0) + "\n#define SHADOW_REACH " + std::to_string(reach) +
-         "\n#define SHADOW_LIGHT " + std::to_string(lights.shadow_light) + "\n#define FOG " +
-         std::to_string(picture.flags.fog ? 1 : 0) + "\n#define TEXTURES " +
-         std::to_string(picture.flags.texture ? kinds : 0) + "\n#define GLOSS " + std::to_string(gloss ? 1 : 0) + "\n";
+  const std::size_t shadows = lights.shadows.size();
+  return fmt::format(
+      "#define LIGHTS {}\n#define LIGHTS_WITH_PLACE {}\n#define SHADOWS {}\n#define SHADOW_PLACES {}\n"
+      "#define SHADOW_REACH {}\n#define FOG {}\n#define TEXTURES {}\n#define GLOSS {}\n",
+      lights.count, lights.some_with_place ? 1 : 0, shadows, std::max<std::size_t>(shadows, 1),
+      quality.soft_shadows ? 1 : 0, picture.flags.fog ? 1 : 0, picture.flags.texture ? kinds : 0, gloss ? 1 : 0);
 }
 
 const Program& Scene::Parts::shape_program() {
@@ -33,35 +36,58 @@ const Program& Scene::Parts::shape_program() {
 void Scene::Parts::bind_lighting() const {
   glBindBufferBase(GL_UNIFORM_BUFFER, 0, lights_buffer.get());
   materials.bind();
-  glBindTextureUnit(2, shadow_map.get());
+  glBindTextureUnit(2, shadow_maps.get());
 }
 
-void Scene::Parts::draw_shadow() {
-  if (!shadow) return;
+void Scene::Parts::draw_shadows() {
   const float size = static_cast<float>(quality.shadow_size);
-  shadow_list.build(cull, cull_input(),
-                    {.clip_from_world = shadow->clip_from_world,
-                     .eye = shadow->eye,
-                     .pixels = quality.detail * size / shadow->width,
-                     .parallel = shadow->parallel,
-                     .only = kCastsShadow,
-                     .fixed_level = quality.fixed_level});
-  glBindFramebuffer(GL_FRAMEBUFFER, shadow_framebuffer.get());
-  glViewport(0, 0, quality.shadow_size, quality.shadow_size);
-  glClearDepth(1);
-  glClear(GL_DEPTH_BUFFER_BIT);
-  glDepthFunc(GL_LESS);
-  glEnable(GL_POLYGON_OFFSET_FILL);
-  glPolygonOffset(2, 4);  // surfaces must not shade themselves
   const Program& depth = depth_program();
-  set_shape_uniforms(depth);
-  depth.use();
-  depth.set("clip_from_world", shadow->clip_from_world);
-  depth.set("clip_plane", glm::vec4(0));
-  glBindBufferBase(GL_SHADER_STORAGE_BUFFER, 0, picture.frames);
-  glBindBufferBase(GL_SHADER_STORAGE_BUFFER, 1, table.buffer());
-  shadow_list.draw_opaque();
-  glDisable(GL_POLYGON_OFFSET_FILL);
+  for (std::size_t i = 0; i < lights.shadows.size(); ++i) {
+    const ShadowView& shadow = lights.shadows[i];
+    shadow_lists[i].build(cull, cull_input(),
+                          {.clip_from_world = shadow.clip_from_world,
+                           .eye = shadow.eye,
+                           .pixels = quality.detail * size / shadow.width,
+                           .parallel = shadow.parallel,
+                           .only = kCastsShadow,
+                           .fixed_level = quality.fixed_level});
+    glNamedFramebufferTextureLayer(shadow_framebuffer.get(), GL_DEPTH_ATTACHMENT, shadow_maps.get(), 0,
+                                   static_cast<GLint>(i));
+    glBindFramebuffer(GL_FRAMEBUFFER, shadow_framebuffer.get());
+    glViewport(0, 0, quality.shadow_size, quality.shadow_size);
+    glClearDepth(1);
+    glClear(GL_DEPTH_BUFFER_BIT);
+    glDepthFunc(GL_LESS);
+    glEnable(GL_POLYGON_OFFSET_FILL);
+    glPolygonOffset(2, 4);  // surfaces must not shade themselves
+    set_shape_uniforms(depth);
+    depth.use();
+    depth.set("clip_from_world", shadow.clip_from_world);
+    depth.set("clip_plane", glm::vec4(0));
+    glBindBufferBase(GL_SHADER_STORAGE_BUFFER, 0, picture.frames);
+    glBindBufferBase(GL_SHADER_STORAGE_BUFFER, 1, table.buffer());
+    shadow_lists[i].draw_opaque();
+    glDisable(GL_POLYGON_OFFSET_FILL);
+  }
+}
+
+// As far as in MuJoCo: full at 0.7 of the far clip distance.
+void Scene::Parts::find_haze() {
+  if (!picture.flags.haze || !picture.flags.skybox || !materials.has_sky() || model.haze_width <= 0) return;
+  for (const std::uint32_t index : picture.floors) {
+    const VisualShape& floor = model.shapes[index];
+    if (floor.size[0] > 0 || floor.size[1] > 0) continue;
+    const glm::vec3 normal = turned(floor.quat.data(), {0, 0, 1});
+    const float height = glm::dot(normal, picture.eye - as_vec3(floor.pos));
+    picture.haze = {glm::vec4(normal, height / (0.7f * picture.camera.zfar)), height > 0};
+    return;  // the first one's
+  }
+}
+
+void Scene::Parts::set_haze_uniforms(const Program& program) const {
+  program.set("haze_color", as_vec3(model.haze));
+  program.set("haze_floor", picture.haze.floor);
+  program.set("haze_width", model.haze_width);
 }
 
 // The shapes below the first floor that reflects, at half the picture's size; of one world only.
@@ -130,8 +156,11 @@ void Scene::Parts::draw_sky() {
   const glm::mat4 rows = glm::transpose(picture.camera.view());
   const bool light = picture.flags.light_theme;
   const bool skybox = picture.flags.skybox && materials.has_sky();
-  const Program& sky = programs.get("sky.vert", "sky.frag", skybox ? "#define SKYBOX 1\n" : "#define SKYBOX 0\n");
+  const Program& sky =
+      programs.get("sky.vert", "sky.frag",
+                   fmt::format("#define SKYBOX {}\n#define HAZE {}\n", skybox ? 1 : 0, picture.haze.on ? 1 : 0));
   sky.use();
+  set_haze_uniforms(sky);
   sky.set("forward", picture.forward);
   sky.set("right", glm::vec3(rows[0]) * half * aspect);
   sky.set("up", glm::vec3(rows[1]) * half);
@@ -190,15 +219,17 @@ void Scene::Parts::draw_floors(bool far) {
       material.checker[1] = glm::vec4(glm::vec3(0.8f), 1);
       uv_scale = glm::vec2(2 / model.extent);
     }
-    const Program& ground =
-        programs.get("ground.vert", "ground.frag",
-                     lighting_defines(texture_kind(material), quality.floor_gloss) + "#define MIRROR " +
-                         std::to_string(mirror_plane ? 1 : 0) + "\n#define FADE " +
-                         std::to_string(far && part.fade_to > 0 ? 1 : 0) + "\n");
+    const Program& ground = programs.get("ground.vert", "ground.frag",
+                                         lighting_defines(texture_kind(material), quality.floor_gloss) +
+                                             "#define MIRROR " + std::to_string(mirror_plane ? 1 : 0) +
+                                             "\n#define FADE " + std::to_string(far && part.fade_to > 0 ? 1 : 0) +
+                                             "\n#define HAZE " + std::to_string(picture.haze.on ? 1 : 0) + "\n");
     ground.use();
+    set_haze_uniforms(ground);
     ground.set("clip_from_world", picture.clip_from_world);
     ground.set("eye", picture.eye);
-    ground.set("shadow_from_floor", lights.gpu.shadow_from_world);
+    for (std::size_t i = 0; i < lights.shadows.size(); ++i)
+      ground.set(fmt::format("shadow_from_floor[{}]", i).c_str(), lights.gpu.shadow_from_world[i]);
     ground.set("pose_pos", glm::vec4(floor.pos[0], floor.pos[1], floor.pos[2], 0));
     ground.set("pose_quat", glm::vec4(floor.quat[0], floor.quat[1], floor.quat[2], floor.quat[3]));
     ground.set("plane_normal", turned(floor.quat.data(), {0, 0, 1}));

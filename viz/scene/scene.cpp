@@ -76,18 +76,19 @@ Scene::Parts::Parts(const VisualModel& visual, const SceneQuality& wanted)
       meshes(visual),
       cull("cull.comp"),
       main_list(meshes),
-      shadow_list(meshes),
       mirror_list(meshes),
       target(wanted.samples),
       mirror(1),
       scale(wanted.samples == 1 ? wanted.budget : 0),
-      shadow_map(make_texture(GL_TEXTURE_2D)),
+      shadow_maps(make_texture(GL_TEXTURE_2D_ARRAY)),
       shadow_framebuffer(make_framebuffer()),
       no_vertices(make_vertex_array()) {
   for (const GpuShape& shape : table.shapes()) mesh_of_shape.push_back(shape.mesh);
   for (const GpuMaterial& material : materials.list()) textures |= texture_kind(material);
-  const GLuint map = shadow_map.get();
-  glTextureStorage2D(map, 1, GL_DEPTH_COMPONENT32F, quality.shadow_size, quality.shadow_size);
+  const int layers = std::max(1, count_shadows(model));
+  for (int i = 0; i < layers; ++i) shadow_lists.emplace_back(meshes);
+  const GLuint map = shadow_maps.get();
+  glTextureStorage3D(map, 1, GL_DEPTH_COMPONENT32F, quality.shadow_size, quality.shadow_size, layers);
   glTextureParameteri(map, GL_TEXTURE_COMPARE_MODE, GL_COMPARE_REF_TO_TEXTURE);
   glTextureParameteri(map, GL_TEXTURE_COMPARE_FUNC, GL_LEQUAL);
   const GLint filter = quality.soft_shadows ? GL_LINEAR : GL_NEAREST;
@@ -95,7 +96,6 @@ Scene::Parts::Parts(const VisualModel& visual, const SceneQuality& wanted)
   glTextureParameteri(map, GL_TEXTURE_MAG_FILTER, filter);
   glTextureParameteri(map, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
   glTextureParameteri(map, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
-  glNamedFramebufferTexture(shadow_framebuffer.get(), GL_DEPTH_ATTACHMENT, map, 0);
   glNamedFramebufferDrawBuffer(shadow_framebuffer.get(), GL_NONE);
 }
 
@@ -154,12 +154,13 @@ void Scene::Parts::prepare(const FrameBuffer& frames, const WorldGrid& grid, con
   picture.floors = table.floors(flags, picture.spacing);
 
   const std::vector<glm::vec3> seen = seen_corners(picture.camera, aspect, std::min(reach, picture.camera.zfar));
-  shadow = collect_lights(model, flags.shadow, picture.world, picture.forward, picture.shown, seen, lights);
+  lights = collect_lights(model, flags.shadow ? quality.shadow_size : 0, picture.world, picture.forward, picture.shown,
+                          seen);
   if (flags.fog)
     lights.gpu.fog = glm::vec4(glm::vec3(materials.has_sky() ? materials.horizon() : glm::vec4(0.7f)), 1 / reach);
-  if (shadow) lights.gpu.head_ambient.w = shadow->width / static_cast<float>(quality.shadow_size);
   lights.gpu.head_diffuse.w = 0.5f / camera_view().pixels;  // half a pixel, as levels of detail are chosen
   lights_buffer.write(&lights.gpu, sizeof lights.gpu);
+  find_haze();
 }
 
 void Scene::draw(const FrameBuffer& frames, const WorldGrid& grid, const Camera& camera, const SceneFlags& flags,
@@ -181,7 +182,7 @@ void Scene::draw(const FrameBuffer& frames, const WorldGrid& grid, const Camera&
   glFrontFace(GL_CCW);
   glDepthMask(GL_TRUE);
   glColorMask(GL_TRUE, GL_TRUE, GL_TRUE, GL_TRUE);
-  p.draw_shadow();
+  p.draw_shadows();
   p.draw_mirror();
 
   p.main_list.build(p.cull, p.cull_input(), p.camera_view());
@@ -211,7 +212,9 @@ void Scene::draw(const FrameBuffer& frames, const WorldGrid& grid, const Camera&
   glBindFramebuffer(GL_FRAMEBUFFER, target.framebuffer);
   glBindVertexArray(0);
   glUseProgram(0);
-  p.frame_stats.end({&p.main_list, &p.shadow_list, &p.mirror_list});
+  std::vector<const DrawList*> lists = {&p.main_list, &p.mirror_list};
+  for (std::size_t i = 0; i < p.lights.shadows.size(); ++i) lists.push_back(&p.shadow_lists[i]);
+  p.frame_stats.end(lists);
 }
 
 Scene::Scene(const VisualModel& model, const SceneQuality& quality) : parts_(std::make_unique<Parts>(model, quality)) {}

@@ -14,7 +14,7 @@ namespace hotloop {
 
 // What is drawn; names and first letters are those of MuJoCo's visual flags.
 struct SceneFlags {
-  bool shadow = true, reflection = true, skybox = true, fog = false, wireframe = false, texture = true;
+  bool shadow = true, reflection = true, skybox = true, fog = false, haze = true, wireframe = false, texture = true;
   bool transparent = false;  // dynamic shapes half transparent
   bool joints = false, com = false, inertia = false, frames = false, labels = false;
   bool contacts = false, contact_forces = false, perturbation = true, lights = false, cameras = false;

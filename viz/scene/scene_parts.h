@@ -32,12 +32,16 @@ struct Scene::Parts {
     SceneFlags flags;
     std::vector<Frame> world;  // of one world alone: its frames
     Box shown{};               // holds what moves
+    struct {
+      glm::vec4 floor{0};  // as haze_floor in haze.glsl
+      bool on = false;
+    } haze;
     std::vector<std::uint32_t> visible, floors;
   };
 
   Parts(const VisualModel& model, const SceneQuality& quality);
 
-  void draw_shadow();
+  void draw_shadows();
   void draw_mirror();
   void draw_shapes(const Program& program, const glm::mat4& clip_from_world, const glm::vec3& eye,
                    const glm::vec4& clip_plane) const;
@@ -51,7 +55,10 @@ struct Scene::Parts {
   CullInput cull_input() const;
   CullView camera_view() const;
   void set_shape_uniforms(const Program& program) const;
-  // Textures, lights and shadow map of the programs that include lighting.glsl.
+  // What haze there is; after the camera and the floors are known.
+  void find_haze();
+  void set_haze_uniforms(const Program& program) const;
+  // Textures, lights and shadow maps of the programs that include lighting.glsl.
   void bind_lighting() const;
   std::string lighting_defines(int textures, bool gloss) const;
   const Program& shape_program();
@@ -65,15 +72,15 @@ struct Scene::Parts {
   MeshStore meshes;
   Program cull;
   ProgramSet programs;
-  DrawList main_list, shadow_list, mirror_list;
+  DrawList main_list, mirror_list;
+  std::vector<DrawList> shadow_lists;  // one each map
   RenderTarget target, mirror;
   DrawScale scale;
-  Texture shadow_map;
+  Texture shadow_maps;  // layers
   Framebuffer shadow_framebuffer;
   VertexArray no_vertices;
   StreamBuffer lights_buffer;
   LightSet lights;
-  std::optional<ShadowView> shadow;
   StreamBuffer overlay_shapes, overlay_instances;
   std::optional<glm::vec4> mirror_plane;  // unit normal and offset
   int textures = 0;                       // kinds that the model has, as TEXTURES in lighting.glsl

@@ -1,8 +1,11 @@
 #include "viz/source/policy_source.h"
 
+#include <cmath>
+
 #include "sim/core/error.h"
 #include "train/foreign_policy.h"
 #include "train/metric_table.h"
+#include "train/trainer.h"
 #include "viz/source/open_parts.h"
 
 namespace hotloop {
@@ -20,6 +23,56 @@ fs::path run_of(const std::string& path) {
   for (fs::path folder : {fs::path(path), fs::path(path).parent_path(), fs::path(path).parent_path().parent_path()})
     if (fs::is_regular_file(folder / "metrics.csv", ignored)) return folder;
   return {};
+}
+
+// Iterations that a run was asked for; 0 where its folder does not say.
+std::int64_t total_iterations(const fs::path& run) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(run / "config.toml", ignored)) return 0;
+  return num_iterations(resolve_settings(read_settings(run / "config.toml")));
+}
+
+// The last value of a column; 0 before there is one.
+double last_value(const MetricTable& table, const std::string& name) {
+  const std::vector<double>& column = table.column[table.find(name)];
+  for (std::size_t i = column.size(); i-- > 0;)
+    if (!std::isnan(column[i])) return column[i];
+  return 0;
+}
+
+std::vector<TelemetryCurve> curves_of(const MetricTable& table) {
+  const std::size_t step = table.find("global_step"), iteration = table.find("iteration");
+  std::vector<TelemetryCurve> curves;
+  for (std::size_t k = 0; k < table.names.size(); ++k) {
+    if (k == step || k == iteration) continue;
+    TelemetryCurve curve{table.names[k], {}, {}};
+    for (std::size_t i = 0; i < table.column[k].size(); ++i) {
+      if (std::isnan(table.column[k][i])) continue;  // an empty cell
+      curve.step.push_back(table.column[step][i]);
+      curve.value.push_back(table.column[k][i]);
+    }
+    if (!curve.value.empty()) curves.push_back(std::move(curve));
+  }
+  return curves;
+}
+
+// What the folder of a run tells, which may be under way.
+Telemetry run_telemetry(const fs::path& run) {
+  Telemetry t;
+  t.run_dir = run.string();
+  const MetricTable table = read_metric_table(run / "metrics.csv");
+  t.curves = curves_of(table);
+  t.global_step = std::llround(last_value(table, "global_step"));
+  t.iteration = std::llround(last_value(table, "iteration"));
+  t.total_iterations = total_iterations(run);
+  t.finished = t.total_iterations > 0 && t.iteration >= t.total_iterations;
+  std::error_code ignored;
+  if (fs::file_size(run / "performance.csv", ignored) > 0 && !ignored) {
+    const MetricTable performance = read_metric_table(run / "performance.csv");
+    t.steps_per_second = last_value(performance, "charts/SPS");
+    t.elapsed_seconds = last_value(performance, "time/time_elapsed");
+  }
+  return t;
 }
 
 }  // namespace
@@ -51,22 +104,7 @@ const Telemetry* PolicySource::telemetry() {
   if (gone || bytes == read_bytes_) return telemetry_ ? &*telemetry_ : nullptr;
   read_bytes_ = bytes;
   try {
-    const MetricTable table = read_metric_table(run_ / "metrics.csv");
-    Telemetry t;
-    t.run_dir = run_.string();
-    const std::size_t step = table.find("global_step");
-    for (std::size_t k = 0; k < table.names.size(); ++k) {
-      if (k == step) continue;
-      TelemetryCurve curve{table.names[k], {}, {}};
-      for (std::size_t i = 0; i < table.column[k].size(); ++i) {
-        if (!(table.column[k][i] == table.column[k][i])) continue;  // an empty cell
-        curve.step.push_back(table.column[step][i]);
-        curve.value.push_back(table.column[k][i]);
-      }
-      if (!curve.value.empty()) t.curves.push_back(std::move(curve));
-    }
-    if (!table.column[step].empty()) t.global_step = static_cast<std::int64_t>(table.column[step].back());
-    telemetry_ = std::move(t);
+    telemetry_ = run_telemetry(run_);
   } catch (const Error& e) {
     if (!telemetry_) telemetry_.emplace();
     telemetry_->log_lines = {e.what()};

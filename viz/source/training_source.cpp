@@ -1,12 +1,14 @@
 #include "viz/source/training_source.h"
 
 #include <algorithm>
+#include <exception>
 
 #include "sim/core/error.h"
 #include "sim/core/registry.h"
 #include "train/metric_tags.h"
 #include "train/ppo.h"
 #include "viz/source/control_infos.h"
+#include "viz/source/host_copy.h"
 
 namespace hotloop {
 namespace {
@@ -79,7 +81,19 @@ void TrainingSource::started(const Run& run) {
     for (const LeafSpec& leaf : rollout_leaves(run.trainer.policy(), env, run.config.num_steps, run.config.num_envs))
       tensors_.push_back({leaf.name, leaf.shape});
   }
+  begin_replay(run);
   serve([this] { stage_frames(); });  // the worlds as they are before anything is trained
+}
+
+void TrainingSource::begin_replay(const Run& run) {
+  if (visual_.num_frames() == 0) return;
+  try {
+    auto replay = std::make_unique<RolloutReplay>(run.config, find_environment(run.config.task), exec_);
+    const std::lock_guard lock(mutex_);
+    replay_ = std::move(replay);
+  } catch (const std::exception& e) {  // such as no memory
+    message(std::string("worlds are shown between iterations only: ") + e.what());
+  }
 }
 
 // What the viewer lacks room for must not end the training: it then shows no more than it has.
@@ -98,6 +112,7 @@ void TrainingSource::queued() {
   serve([this] {
     leaves_.serve(*trainer_);
     stage_frames();
+    if (replay_) replay_->serve(*trainer_);
   });
 }
 
@@ -150,7 +165,20 @@ void TrainingSource::ended() noexcept {
 
 // ---- the viewer's thread --------------------------------------------------------------------------------------------
 
+RolloutReplay* TrainingSource::replay() const {
+  const std::lock_guard lock(mutex_);
+  return replay_ && replay_->shows() ? replay_.get() : nullptr;
+}
+
+void TrainingSource::pass(double seconds) {
+  std::unique_lock lock(mutex_);
+  RolloutReplay* replay = replay_.get();
+  lock.unlock();  // what comes may take a while
+  if (replay != nullptr) replay->pass(seconds, info_.control_period);
+}
+
 void TrainingSource::write_frames(std::int64_t first, std::int64_t count, Frame* out) {
+  if (const RolloutReplay* again = replay()) return again->batch().write_frames(exec_, first, count, out);
   const std::lock_guard lock(mutex_);
   if (frames_under_way_ && !have_frames_) staged_done_.synchronize();
   if (frames_under_way_ && staged_done_.reached()) {
@@ -167,6 +195,7 @@ void TrainingSource::write_frames(std::int64_t first, std::int64_t count, Frame*
 }
 
 std::int64_t TrainingSource::position() const {
+  if (const RolloutReplay* again = replay()) return again->position();
   const std::lock_guard lock(mutex_);
   return telemetry_.iteration * num_steps_;
 }
@@ -177,7 +206,46 @@ std::vector<float> TrainingSource::shown_worlds(const std::string& leaf) {
   return values;
 }
 
+std::vector<float> TrainingSource::replayed_actions(std::int64_t first, std::int64_t rows) const {
+  const StepBuffers& b = replay_->buffers();
+  const auto dim = static_cast<std::int64_t>(info_.controls.size());
+  if (replay_->batch().spec().action.is_box())
+    return to_host(exec_, reinterpret_cast<const float*>(b.action.data()) + first * dim, rows * dim);
+  const std::vector<std::int64_t> choices =
+      to_host(exec_, reinterpret_cast<const std::int64_t*>(b.action.data()) + first * dim, rows * dim);
+  return {choices.begin(), choices.end()};
+}
+
+WorldReport TrainingSource::replayed(std::int64_t world) const {
+  const StepBuffers& b = replay_->buffers();
+  const auto one = [&](const auto* from) { return to_host(exec_, from + world, 1)[0]; };
+  WorldReport report;
+  report.observation = to_host(exec_, b.observation.data() + world * info_.observation_dim, info_.observation_dim);
+  report.action = replayed_actions(world, 1);
+  report.reward = one(b.reward.data());
+  report.terminated = one(b.terminated.data()) != 0;
+  report.truncated = one(b.truncated.data()) != 0;
+  const auto terms = static_cast<std::int64_t>(info_.reward_terms.size());
+  if (terms > 0) report.reward_terms = to_host(exec_, b.reward_terms.data() + world * terms, terms);
+  return report;
+}
+
+void TrainingSource::read_observations(std::vector<float>& out) {
+  if (const RolloutReplay* again = replay(); again != nullptr && again->stepped())
+    out = to_host(exec_, again->buffers().observation.data(), info_.num_worlds * info_.observation_dim);
+  else
+    out = shown_worlds("observation");
+}
+
+void TrainingSource::read_actions(std::vector<float>& out) {
+  if (const RolloutReplay* again = replay(); again != nullptr && again->stepped())
+    out = replayed_actions(0, info_.num_worlds);
+  else
+    out = shown_worlds("action");
+}
+
 WorldReport TrainingSource::report(std::int64_t world) {
+  if (const RolloutReplay* again = replay(); again != nullptr && again->stepped()) return replayed(world);
   WorldReport report;
   const auto item = [&](const char* leaf) {
     const std::vector<float> all = leaves_.ask(leaf, -1, 1);

@@ -73,6 +73,8 @@ class WorldSource {
   virtual void reset() {}
   // From the start with another seed (info().seed then).
   virtual void restart(std::int64_t /*seed*/) { reset(); }
+  // Of those that cannot: so many seconds of their worlds went by.
+  virtual void pass(double /*seconds*/) {}
   double time() const { return static_cast<double>(position()) * info().control_period; }
   // Steps since the start; of a log the row.
   virtual std::int64_t position() const { return 0; }

@@ -6,28 +6,10 @@
 
 #include "sim/core/error.h"
 #include "sim/core/value.h"
+#include "viz/scene/poses.h"
 
 namespace hotloop {
 namespace {
-
-glm::vec3 vec(const Float3& v) { return {v[0], v[1], v[2]}; }
-glm::vec3 position(const Frame& frame) { return {frame.pos[0], frame.pos[1], frame.pos[2]}; }
-glm::quat rotation(const Frame& frame) { return {frame.quat[0], frame.quat[1], frame.quat[2], frame.quat[3]}; }
-
-// Centre of mass of the bodies below `frame`, and of itself.
-glm::vec3 subtree_com(const VisualModel& model, int frame, std::span<const Frame> frames) {
-  glm::vec3 sum{0};
-  float mass = 0;
-  std::vector<bool> inside(model.frames.size());
-  for (int i = 0; i < model.num_frames(); ++i) {  // parents come first
-    const VisualFrame& body = model.frames[i];
-    inside[i] = i == frame || (i > 0 && inside[body.parent]);
-    if (!inside[i]) continue;
-    sum += body.mass * (position(frames[i]) + rotation(frames[i]) * vec(body.com));
-    mass += body.mass;
-  }
-  return mass > 0 ? sum / mass : position(frames[frame]);
-}
 
 // Turned so that -z points along `direction` and z of the world is up.
 glm::quat looking(const glm::vec3& direction) {
@@ -45,23 +27,22 @@ Camera model_camera(const VisualModel& model, int index, std::span<const Frame> 
   camera.posed = true;
   camera.fovy = own.fovy;
   glm::quat turn = rotation(frame) * local;
-  camera.pos = position(frame) + rotation(frame) * vec(own.pos);
+  camera.pos = position(frame) + rotation(frame) * as_vec3(own.pos);
   switch (own.mode) {
-    case VisualCamera::Mode::fixed:
+    case FollowMode::fixed:
       break;
-    case VisualCamera::Mode::track:  // keeps its distance and its direction in the world, not those in the body
-      camera.pos = position(frame) + vec(own.pos);
+    case FollowMode::track:  // keeps its distance and its direction in the world, not those in the body
+      camera.pos = position(frame) + as_vec3(own.pos);
       turn = local;
       break;
-    case VisualCamera::Mode::trackcom:
-      camera.pos = subtree_com(model, own.frame, frames) + vec(own.pos);
+    case FollowMode::trackcom:
+      camera.pos = subtree_com(model, own.frame, frames) + as_vec3(own.pos);
       turn = local;
       break;
-    case VisualCamera::Mode::targetbody:
-    case VisualCamera::Mode::targetbodycom:
+    case FollowMode::targetbody:
+    case FollowMode::targetbodycom:
       if (own.target < 0) break;
-      const glm::vec3 target = own.mode == VisualCamera::Mode::targetbody ? position(frames[own.target])
-                                                                          : subtree_com(model, own.target, frames);
+      const glm::vec3 target = target_point(model, own.mode, own.target, frames);
       if (glm::length(target - camera.pos) > 1e-6f) turn = looking(glm::normalize(target - camera.pos));
       break;
   }
@@ -75,7 +56,7 @@ CameraControl::CameraControl(const VisualModel& model) : model_(model), orbit_(s
 
 std::string CameraControl::name() const {
   if (mode_ == Mode::free) return "free";
-  if (mode_ == Mode::track) return "track " + model_.frames[frame_].name;
+  if (mode_ == Mode::track) return "track " + model_.frames[frame_].name + (whole_grid_ ? ", the grid with it" : "");
   const std::string& own = model_.cameras[fixed_].name;
   return own.empty() ? "camera " + std::to_string(fixed_) : own;
 }
@@ -90,6 +71,7 @@ void CameraControl::track(int frame) {
   if (frame < 0 || frame >= model_.num_frames()) return;
   mode_ = Mode::track;
   frame_ = frame;
+  whole_grid_ = false;
 }
 
 void CameraControl::set_fixed(int index) {
@@ -120,12 +102,12 @@ void CameraControl::cycle(int direction) {
     set_fixed(at - 1 - followed);
 }
 
-void CameraControl::align(float radius) {
+void CameraControl::align(const Camera& first, bool grid) {
   mode_ = Mode::free;
-  orbit_ = start_camera(model_);
-  orbit_.distance = std::max(orbit_.distance, 2.2f * radius);
-  orbit_.zfar = std::max(orbit_.zfar, 4 * orbit_.distance);
-  if (model_.track > 0 && radius <= 0) track(model_.track);
+  orbit_ = first;
+  if (model_.track > 0) track(model_.track);
+  whole_grid_ = grid;
+  grid_middle_ = first.lookat;
 }
 
 // The free camera goes on from where the model's one stood.
@@ -173,9 +155,10 @@ Camera CameraControl::camera(std::span<const Frame> frames, const Float3& offset
   last_ = orbit_;
   if (mode_ == Mode::fixed && known) {
     last_ = model_camera(model_, fixed_, frames);
-    last_.pos += vec(offset);
+    last_.pos += as_vec3(offset);
   } else if (mode_ == Mode::track && known) {
-    orbit_.lookat = position(frames[frame_]) + vec(offset);
+    const glm::vec3 at = position(frames[frame_]);
+    orbit_.lookat = whole_grid_ ? grid_middle_ + glm::vec3(at.x, at.y, 0) : at + as_vec3(offset);
     last_ = orbit_;
   }
   last_.zfar = std::max(last_.zfar, orbit_.zfar);

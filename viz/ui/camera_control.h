@@ -18,8 +18,8 @@ class CameraControl {
   Mode mode() const { return mode_; }
   int frame() const { return frame_; }  // that is followed
   int fixed() const { return fixed_; }  // of VisualModel::cameras
-  std::string name() const;             // "free", "track torso", or the model's name of it
-  Camera& orbit() { return orbit_; }    // what free and track cameras look from
+  std::string name() const;  // "free", "track torso", "track torso, the grid with it", or the model's name of it
+  Camera& orbit() { return orbit_; }  // what free and track cameras look from
   const Camera& orbit() const { return orbit_; }
 
   void set_free();
@@ -29,8 +29,9 @@ class CameraControl {
   void set_fixed(const std::string& name);
   // free, track (where the model says what is worth following), then the model's cameras; and around.
   void cycle(int direction);
-  // As the model's file or the task says that one should look first, wide enough for a grid of `radius` [m].
-  void align(float radius);
+  // As at the start: looks from `first` at one world alone or at a grid of them, and goes along with what the model
+  // says is worth following; a grid with that of the selected world.
+  void align(const Camera& first, bool grid);
 
   // Moves of the mouse as parts of the picture's height, y down. Any of them leaves a camera of the model.
   void rotate(float dx, float dy);
@@ -47,6 +48,8 @@ class CameraControl {
   const VisualModel& model_;
   Mode mode_ = Mode::free;
   int frame_ = 0, fixed_ = 0;
+  bool whole_grid_ = false;   // track: the grid stays in the middle of the picture, not the frame
+  glm::vec3 grid_middle_{0};  // then, while the frame is at its world's origin
   Camera orbit_, last_;
 };
 

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <utility>
+#include <vector>
 
 #include "viz/ui/mouse.h"
 
@@ -103,6 +106,7 @@ constexpr KeyBinding kBindings[] = {
     {ImGuiKey_T, "Draw", "Transparent bodies", flip<&SceneFlags::transparent>},
     {ImGuiKey_K, "Draw", "Skybox", flip<&SceneFlags::skybox>},
     {ImGuiKey_G, "Draw", "Fog", flip<&SceneFlags::fog>},
+    {ImGuiKey_Slash, "Draw", "Haze before the horizon", flip<&SceneFlags::haze>},
     {ImGuiKey_D, "Draw", "Static shapes", flip<&SceneFlags::static_shapes>},
     {ImGuiKey_J, "Draw", "Joints", flip<&SceneFlags::joints>},
     {ImGuiKey_M, "Draw", "Centres of mass", flip<&SceneFlags::com>},
@@ -145,36 +149,52 @@ constexpr KeyBinding kBindings[] = {
     {kCtrl | ImGuiKey_Q, "Window", "Quit", [](View& v) { v.quit = true; }},
 };
 
-void help_table(const char* group) {
-  ImGui::SeparatorText(group);
-  if (!ImGui::BeginTable(group, 2)) return;
-  ImGui::TableSetupColumn("key", ImGuiTableColumnFlags_WidthFixed, 9.5f * ImGui::GetFontSize());
-  for (const KeyBinding& binding : kBindings) {
-    if (std::strcmp(binding.group, group) != 0) continue;
+using HelpRow = std::pair<std::string, const char*>;  // what one does, and what it does
+
+void help_table(const char* title, const std::vector<HelpRow>& rows) {
+  ImGui::SeparatorText(title);
+  if (!ImGui::BeginTable(title, 2)) return;
+  float widest = 0;
+  for (const HelpRow& row : rows) widest = std::max(widest, ImGui::CalcTextSize(row.first.c_str()).x);
+  ImGui::TableSetupColumn("input", ImGuiTableColumnFlags_WidthFixed, widest);
+  for (const auto& [input, text] : rows) {
     ImGui::TableNextColumn();
-    ImGui::TextDisabled("%s", ImGui::GetKeyChordName(binding.chord));
+    ImGui::TextDisabled("%s", input.c_str());
     ImGui::TableNextColumn();
-    ImGui::TextWrapped("%s", binding.text);
+    ImGui::TextWrapped("%s", text);
   }
   ImGui::EndTable();
 }
 
+void key_table(const char* group) {
+  std::vector<HelpRow> rows;
+  for (const KeyBinding& binding : kBindings)
+    if (std::strcmp(binding.group, group) == 0) rows.emplace_back(key_text(binding.chord), binding.text);
+  help_table(group, rows);
+}
+
 void mouse_table() {
-  ImGui::SeparatorText("Mouse");
-  if (!ImGui::BeginTable("Mouse", 2)) return;
-  ImGui::TableSetupColumn("gesture", ImGuiTableColumnFlags_WidthFixed, 13.5f * ImGui::GetFontSize());
-  for (const MouseBinding& binding : mouse_bindings()) {
-    ImGui::TableNextColumn();
-    ImGui::TextDisabled("%s", binding.gesture);
-    ImGui::TableNextColumn();
-    ImGui::TextWrapped("%s", binding.text);
-  }
-  ImGui::EndTable();
+  std::vector<HelpRow> rows;
+  for (const MouseBinding& binding : mouse_bindings()) rows.emplace_back(binding.gesture, binding.text);
+  help_table("Mouse", rows);
 }
 
 }  // namespace
 
 std::span<const KeyBinding> key_bindings() { return kBindings; }
+
+std::string key_text(ImGuiKeyChord chord) {
+  constexpr std::pair<ImGuiKey, const char*> kNames[] = {
+      {ImGuiKey_Equal, "="},        {ImGuiKey_Minus, "-"},        {ImGuiKey_Period, "."},
+      {ImGuiKey_Comma, ","},        {ImGuiKey_Slash, "/"},        {ImGuiKey_LeftBracket, "["},
+      {ImGuiKey_RightBracket, "]"}, {ImGuiKey_LeftArrow, "Left"}, {ImGuiKey_RightArrow, "Right"},
+      {ImGuiKey_PageUp, "PgUp"},    {ImGuiKey_Escape, "Esc"}};
+  const auto key = static_cast<ImGuiKey>(chord & ~ImGuiMod_Mask_);
+  const auto known = std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& n) { return n.first == key; });
+  std::string text = chord & kCtrl ? "Ctrl+" : "";
+  if (chord & kShift) text += "Shift+";
+  return text + (known != std::end(kNames) ? known->second : ImGui::GetKeyName(key));
+}
 
 void dispatch_keys(View& view) {
   // else Tab would also walk through the text fields of a panel
@@ -194,17 +214,17 @@ void draw_help(View& view) {
   ImGui::SetNextWindowSize(ImVec2(window->WorkSize.x * 0.92f, window->WorkSize.y * 0.94f));
   const ImGuiWindowFlags flags = ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoCollapse |
                                  ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoMove;
-  if (ImGui::Begin("Keys and mouse", &view.help, flags) && ImGui::BeginTable("columns", 3)) {
+  const bool shown = ImGui::Begin("Keys and mouse", &view.help, flags);
+  const float column = 22 * ImGui::GetFontSize();  // that texts are easily read in
+  const int columns = std::clamp(static_cast<int>(ImGui::GetContentRegionAvail().x / column), 1, 3);
+  if (shown && ImGui::BeginTable("columns", columns)) {
     ImGui::TableNextColumn();
-    help_table("Time");
-    help_table("Worlds");
-    help_table("Camera");
+    for (const char* group : {"Time", "Worlds", "Camera"}) key_table(group);
     ImGui::TableNextColumn();
-    help_table("Draw");
+    key_table("Draw");
     mouse_table();
     ImGui::TableNextColumn();
-    help_table("Groups");
-    help_table("Window");
+    for (const char* group : {"Groups", "Window"}) key_table(group);
     ImGui::EndTable();
   }
   ImGui::End();

@@ -4,6 +4,7 @@
 #include <imgui.h>
 
 #include <span>
+#include <string>
 
 #include "viz/ui/view.h"
 
@@ -17,6 +18,8 @@ struct KeyBinding {
   bool repeats = false;  // while the key is held
 };
 std::span<const KeyBinding> key_bindings();
+// What stands on the keys: "Ctrl+=", "Shift+Left".
+std::string key_text(ImGuiKeyChord chord);
 
 // Once a picture: acts on the keys that went down, unless a text field has them or shortcuts are off (F1 works always).
 void dispatch_keys(View& view);

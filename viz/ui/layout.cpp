@@ -3,6 +3,7 @@
 #include <imgui.h>
 #include <imgui_internal.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::uint64_t kMaxFile = 1 << 20;
 constexpr float kSmallest = 0.5f, kLargest = 4;  // of the text's scale
+constexpr float kWidestColumn = 0.3f;            // of the window
 
 View& view_of(const ImGuiSettingsHandler* handler) { return *static_cast<View*>(handler->UserData); }
 
@@ -54,11 +56,16 @@ void build_default(ImGuiID space, const ImVec2& size) {
   ImGui::DockBuilderAddNode(space, ImGuiDockNodeFlags_DockSpace);
   ImGui::DockBuilderSetNodeSize(space, size);
   ImGuiID middle = space;
-  const ImGuiID left = ImGui::DockBuilderSplitNode(middle, ImGuiDir_Left, 0.19f, nullptr, &middle);
-  const ImGuiID right = ImGui::DockBuilderSplitNode(middle, ImGuiDir_Right, 0.29f, nullptr, &middle);
+  // columns wide enough for their text, but the scene has the most
+  const float room = ImGui::GetFontSize() / std::max(size.x, 1.0f);
+  const float left_share = std::clamp(20 * room, 0.19f, kWidestColumn);
+  const float right_share = std::clamp(21 * room, 0.235f, kWidestColumn);
+  const ImGuiID left = ImGui::DockBuilderSplitNode(middle, ImGuiDir_Left, left_share, nullptr, &middle);
+  const ImGuiID right =
+      ImGui::DockBuilderSplitNode(middle, ImGuiDir_Right, right_share / (1 - left_share), nullptr, &middle);
   const ImGuiID bottom = ImGui::DockBuilderSplitNode(middle, ImGuiDir_Down, 0.30f, nullptr, &middle);
   ImGuiID top_left = left;
-  const ImGuiID low_left = ImGui::DockBuilderSplitNode(top_left, ImGuiDir_Down, 0.52f, nullptr, &top_left);
+  const ImGuiID low_left = ImGui::DockBuilderSplitNode(top_left, ImGuiDir_Down, 0.56f, nullptr, &top_left);
   ImGui::DockBuilderDockWindow(kSceneWindow, middle);
   for (const Panel& panel : panels()) {
     const ImGuiID nodes[] = {top_left, low_left, right, bottom};
@@ -66,6 +73,18 @@ void build_default(ImGuiID space, const ImVec2& size) {
   }
   ImGui::DockBuilderGetNode(middle)->SetLocalFlags(ImGuiDockNodeFlags_HiddenTabBar | ImGuiDockNodeFlags_CentralNode);
   ImGui::DockBuilderFinish(space);
+}
+
+// The columns beside the scene grow and shrink with their text.
+void fit_columns(float factor, float window_width) {
+  for (const char* panel : {"Simulation", "Controls"}) {
+    const ImGuiWindow* window = ImGui::FindWindowByName(panel);
+    ImGuiDockNode* node = window ? window->DockNode : nullptr;
+    while (node && node->ParentNode && node->ParentNode->SplitAxis != ImGuiAxis_X) node = node->ParentNode;
+    if (!node || !node->ParentNode) continue;
+    const float width = std::clamp(node->Size.x * factor, 1.0f, kWidestColumn * window_width);
+    ImGui::DockBuilderSetNodeSize(node->ID, {width, node->Size.y});
+  }
 }
 
 }  // namespace
@@ -119,7 +138,11 @@ void draw_dockspace(View& view) {
     if (view.reset_layout) view.settings.closed.clear();
     if (view.reset_layout) view.settings.left = view.settings.right = view.settings.bottom = true;
     view.reset_layout = false;
+    view.panel.columns_scale = view.settings.font_scale;
   }
+  float& scale = view.panel.columns_scale;
+  if (scale > 0 && scale != view.settings.font_scale) fit_columns(view.settings.font_scale / scale, window->WorkSize.x);
+  scale = view.settings.font_scale;
   ImGui::DockSpaceOverViewport(space, window, ImGuiDockNodeFlags_NoDockingOverCentralNode);
 }
 

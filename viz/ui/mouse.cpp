@@ -113,10 +113,7 @@ void dispatch_mouse(View& view, Scene& scene, float scale) {
 
 void align_camera(View& view) {
   const WorldGrid grid = view.grid();
-  view.camera.align(0);
-  if (grid.count <= 1) return;
-  view.camera.set_free();
-  view.camera.orbit() = grid_camera(view.source.visual(), grid);
+  view.camera.align(grid_camera(view.source.visual(), grid), grid.count > 1);
 }
 
 }  // namespace hotloop

@@ -48,7 +48,7 @@ bool column_shown(const ViewSettings& settings, Place place) {
 void key_menu(View& view, const char* group) {
   if (!ImGui::BeginMenu(group)) return;
   for (const KeyBinding& binding : key_bindings())
-    if (std::strcmp(binding.group, group) == 0 && ImGui::MenuItem(binding.text, ImGui::GetKeyChordName(binding.chord)))
+    if (std::strcmp(binding.group, group) == 0 && ImGui::MenuItem(binding.text, key_text(binding.chord).c_str()))
       binding.act(view);
   ImGui::EndMenu();
 }
@@ -68,20 +68,24 @@ void panel_menu(View& view) {
   ImGui::EndMenu();
 }
 
+const char* state_text(const View& view) {
+  if (!view.drawing) return "not drawing (V)";
+  if (view.pacer.paused) return "paused";
+  if (view.pacer.behind()) return "slower than asked for";
+  if (view.source.info().can_step) return "running";
+  const Telemetry* training = view.source.telemetry();
+  return training != nullptr && training->finished ? "finished" : "live";
+}
+
 void status(View& view) {
-  char text[160];
-  const SourceInfo& info = view.source.info();
-  const char* state = !view.drawing         ? "not drawing (V)"
-                      : view.pacer.paused   ? "paused"
-                      : view.pacer.behind() ? "slower than asked for"
-                      : !info.can_step      ? "live"
-                                            : "running";
-  std::snprintf(text, sizeof text, "%s   %.2f s   %.2gx real time   %.0f pictures/s", state, view.source.time(),
-                view.pacer.real_time_factor(), view.picture_rate);
-  const float width = ImGui::CalcTextSize(text).x + 2 * ImGui::GetStyle().ItemSpacing.x;
+  const std::string speed =
+      view.source.info().can_step ? fmt::format("{:.2g}x real time", view.pacer.real_time_factor()) : speed_text(view);
+  const std::string text = fmt::format("{}   {:.2f} s   {}   {:.0f} pictures/s", state_text(view), view.source.time(),
+                                       speed, view.picture_rate);
+  const float width = ImGui::CalcTextSize(text.c_str()).x + 2 * ImGui::GetStyle().ItemSpacing.x;
   const float left = ImGui::GetWindowWidth() - width;
   if (left > ImGui::GetCursorPosX()) ImGui::SetCursorPosX(left);
-  ImGui::TextDisabled("%s", text);
+  ImGui::TextDisabled("%s", text.c_str());
 }
 
 }  // namespace
@@ -134,10 +138,38 @@ bool due(View& view, const char* key, double seconds) {
   return true;
 }
 
+void beside(float width) {
+  const float right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
+  if (ImGui::GetItemRectMax().x + ImGui::GetStyle().ItemSpacing.x + width <= right) ImGui::SameLine();
+}
+
+void beside(const char* label) {
+  const ImGuiStyle& style = ImGui::GetStyle();
+  beside(ImGui::GetFrameHeight() + style.ItemInnerSpacing.x + ImGui::CalcTextSize(label, nullptr, true).x +
+         style.FramePadding.x);
+}
+
+void push_label_room(float heights) {
+  ImGui::PushItemWidth(-std::min(heights * ImGui::GetFontSize(), 0.6f * ImGui::GetContentRegionAvail().x));
+}
+
+void push_label_room(std::span<const std::string> labels) {
+  float widest = 0;
+  for (const std::string& label : labels)
+    widest = std::max(widest, ImGui::CalcTextSize(label.c_str(), nullptr, true).x);
+  push_label_room((widest + ImGui::GetStyle().ItemInnerSpacing.x) / ImGui::GetFontSize());
+}
+
 bool choice(const char* label, bool& value, bool means) {
   const bool clicked = ImGui::RadioButton(label, value == means);
   if (clicked) value = means;
   return clicked;
+}
+
+std::string speed_text(const View& view) {
+  const double speed = view.steps_per_second();
+  if (speed <= 0 && view.source.info().kind == SourceKind::training) return "steps/s not known yet";
+  return fmt::format("{:.4g} steps/s", speed);
 }
 
 void plot_signal(const View& view, const Signal& signal) {

@@ -14,7 +14,8 @@ namespace hotloop {
 struct PanelState {
   std::map<std::string, double> asked;  // [s] when a panel asked the source last, by name
 
-  std::int64_t seed = 0;  // that the next restart takes
+  float columns_scale = 0;  // of the text that the columns were made for; 0: not known yet
+  std::int64_t seed = 0;    // that the next restart takes
 
   struct {
     bool over_time = true;

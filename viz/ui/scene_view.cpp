@@ -52,42 +52,57 @@ void world_labels(const View& view) {
   }
 }
 
-// Which camera, world and body, in the picture's corner.
-void corner_text(const View& view) {
+// A block of text in the picture, as wide as that at most: so far below its upper edge, or above the lower one where
+// the number is negative. Returns its height.
+float text_block(const View& view, float below, const std::string& text) {
+  const float room = std::max(view.image_width - 16, 1.0f);
+  const ImVec2 size = ImGui::CalcTextSize(text.c_str(), nullptr, false, room);
+  const ImVec2 at(view.image_x + 8, view.image_y + (below < 0 ? view.image_height + below - size.y : below));
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRectFilled({at.x - 4, at.y - 2}, {at.x + size.x + 4, at.y + size.y + 2}, IM_COL32(0, 0, 0, 130), 3);
+  list->AddText(ImGui::GetFont(), ImGui::GetFontSize(), at, IM_COL32(255, 255, 255, 230), text.c_str(), nullptr, room);
+  return size.y;
+}
+
+// Which camera, world and body, in the picture's corner. Returns its height.
+float corner_text(const View& view) {
   std::string text = "world " + view.selected_name() + "   camera: " + view.camera.name();
   if (view.selected_frame > 0)
     text += "   body: " + view.source.visual().frames[static_cast<std::size_t>(view.selected_frame)].name;
   if (view.hand.active) text += "   by hand";
   if (!view.drawing) text = "Not drawing, so that all of the machine computes. V draws again.";
-  const ImVec2 at(view.image_x + 8, view.image_y + 6), size = ImGui::CalcTextSize(text.c_str());
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled({at.x - 4, at.y - 2}, {at.x + size.x + 4, at.y + size.y + 2}, IM_COL32(0, 0, 0, 110), 3);
-  list->AddText(at, IM_COL32(255, 255, 255, 230), text.c_str());
+  return text_block(view, 6, text);
 }
 
-void text_block(const View& view, float below, const std::string& text) {
-  const ImVec2 at(view.image_x + 8, view.image_y + below), size = ImGui::CalcTextSize(text.c_str());
+// In the middle near the lower edge, larger than the rest.
+void notice(const View& view) {
+  if (view.notice.empty()) return;
+  const float below = 3 * ImGui::GetTextLineHeight(), room = 0.9f * view.image_width;
+  ImGui::PushFont(nullptr, 1.4f * ImGui::GetStyle().FontSizeBase);
+  const ImVec2 size = ImGui::CalcTextSize(view.notice.c_str(), nullptr, false, room);
+  const ImVec2 at(view.image_x + (view.image_width - size.x) / 2, view.image_y + view.image_height - size.y - below);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled({at.x - 4, at.y - 2}, {at.x + size.x + 4, at.y + size.y + 2}, IM_COL32(0, 0, 0, 140), 3);
-  list->AddText(at, IM_COL32(255, 255, 255, 230), text.c_str());
+  list->AddRectFilled({at.x - 12, at.y - 6}, {at.x + size.x + 12, at.y + size.y + 6}, IM_COL32(20, 90, 40, 220), 5);
+  list->AddText(ImGui::GetFont(), ImGui::GetFontSize(), at, IM_COL32(255, 255, 255, 255), view.notice.c_str(), nullptr,
+                room);
+  ImGui::PopFont();
 }
 
 // As simulate's F2 and F3, one below the other.
-void number_blocks(View& view) {
-  float below = 6 + 1.6f * ImGui::GetTextLineHeight();
+void number_blocks(View& view, float below) {
   if (view.info) {
     const WorldReport& world = view.recorder.report();
-    text_block(view, below,
-               fmt::format("time     {:.3f} s, step {}\nepisode  {} steps, return {:.2f}, {} ended\n"
-                           "energy   {:.4g} J\nworlds   {}, {:.4g} steps/s",
-                           view.source.time(), view.source.position(), world.episode_length, world.episode_return,
-                           world.episodes, world.energy, view.source.info().num_worlds,
-                           view.pacer.steps_per_second() * static_cast<double>(view.source.info().num_worlds)));
-    below += 4.8f * ImGui::GetTextLineHeight();
+    below += 0.6f * ImGui::GetTextLineHeight();
+    below +=
+        text_block(view, below,
+                   fmt::format("time     {:.3f} s, step {}\nepisode  {} steps, return {:.2f}, {} ended\n"
+                               "energy   {:.4g} J\nworlds   {}, {}",
+                               view.source.time(), view.source.position(), world.episode_length, world.episode_return,
+                               world.episodes, world.energy, view.source.info().num_worlds, speed_text(view)));
   }
   if (view.profiler)
     text_block(
-        view, below,
+        view, below + 0.6f * ImGui::GetTextLineHeight(),
         fmt::format("picture  {:.1f} ms, {:.0f} a second\nworlds   {:.1f} ms\ndrawing  {:.1f} ms\n"
                     "shapes   {} of {}, {:.3g} triangles",
                     1e3 * view.frame_seconds, view.picture_rate, 1e3 * view.step_seconds, view.stats.gpu_milliseconds,
@@ -113,7 +128,7 @@ void SceneView::latest_message(const View& view) {
   constexpr double kSeconds = 4;
   if (view.said != said_) said_ = view.said, said_at_ = ImGui::GetTime();
   if (view.messages.empty() || said_ == 0 || ImGui::GetTime() - said_at_ > kSeconds) return;
-  text_block(view, view.image_height - 1.6f * ImGui::GetTextLineHeight(), view.messages.back());
+  text_block(view, -0.6f * ImGui::GetTextLineHeight(), view.messages.back());
 }
 
 void SceneView::take_frames(View& view) {
@@ -176,9 +191,9 @@ void SceneView::draw(View& view, double seconds) {
     dispatch_mouse(view, scene_, scale);
     if (view.flags.labels) body_labels(view);
     if (view.drawing) world_labels(view);
-    corner_text(view);
-    number_blocks(view);
+    number_blocks(view, 6 + corner_text(view));
     latest_message(view);
+    notice(view);
   }
   ImGui::End();
 }

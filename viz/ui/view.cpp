@@ -31,6 +31,13 @@ std::string View::selected_name() const {
   return name.empty() ? std::to_string(selected) : name;
 }
 
+double View::steps_per_second() const {
+  if (source.info().kind != SourceKind::training)
+    return pacer.steps_per_second() * static_cast<double>(source.info().num_worlds);
+  const Telemetry* telemetry = source.telemetry();
+  return telemetry != nullptr ? telemetry->steps_per_second : 0;
+}
+
 // The shown range moves along, and a hand that was on another world lets go.
 void View::select_world(std::int64_t world) {
   world = std::clamp<std::int64_t>(world, 0, source.info().num_worlds - 1);

@@ -57,6 +57,8 @@ struct View {
   void go_to(const WorldSource::EpisodeMark& mark, bool end);
   // What the selected world is called in titles.
   std::string selected_name() const;
+  // Of all worlds; of a training what it reports, 0 before it has.
+  double steps_per_second() const;
   // That with the best or worst return of its running episode.
   void select_extreme_world(bool best);
   int selected_frame = -1;  // body; -1: none
@@ -80,6 +82,7 @@ struct View {
   std::deque<std::string> messages;            // newest last
   std::int64_t said = 0;                       // messages ever
   void say(const std::string& line);
+  std::string notice;  // stands over the picture and in the window's title
 
   PanelState panel;
 

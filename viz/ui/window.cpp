@@ -161,6 +161,7 @@ void Window::set_full_screen(bool on) {
 }
 
 void Window::set_vsync(bool on) { glfwSwapInterval(on ? 1 : 0); }
+void Window::set_title(const std::string& title) { glfwSetWindowTitle(state_->window, title.c_str()); }
 void Window::close() { glfwSetWindowShouldClose(state_->window, GLFW_TRUE); }
 
 bool Window::visible() const {

@@ -27,6 +27,7 @@ class Window {
 
   void set_full_screen(bool on);
   void set_vsync(bool on);
+  void set_title(const std::string& title);
   void close();
   bool visible() const;         // false: minimised or without a pixel
   float monitor_scale() const;  // 2 on a HiDPI screen

@@ -1,8 +1,9 @@
 #include "lighting.glsl"
+#include "haze.glsl"
 
 in vec3 world_pos;
 in vec2 local;
-in vec4 shadow_at;
+in vec4 shadow_at[SHADOW_PLACES];
 layout(location = 0) out vec4 color;
 
 uniform vec4 rgba;
@@ -26,5 +27,9 @@ void main() {
 #if FADE
   base.a *= 1.0 - smoothstep(fade_from, fade_to, length(world_pos - eye));
 #endif
-  color = vec4(with_fog(shaded, world_pos), base.a);
+  shaded = with_fog(shaded, world_pos);
+#if HAZE && FADE
+  shaded = mix(shaded, haze_color, haze_share(normalize(world_pos - eye)));
+#endif
+  color = vec4(shaded, base.a);
 }

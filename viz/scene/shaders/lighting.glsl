@@ -1,6 +1,6 @@
-// Defined by the program: LIGHTS, their number; LIGHTS_WITH_PLACE 1: some are not directional; SHADOW_LIGHT, whose the
-// shadow map is, -1: no light's; SHADOW_REACH, samples of the shadow's edge to each side, -1: no shadows; FOG 1;
-// TEXTURES, a sum of 1: checkers, 2: flat textures, 4: cubes; GLOSS 0: surfaces do not reflect lights.
+// Defined by the program: LIGHTS, their number; LIGHTS_WITH_PLACE 1: some are not directional; SHADOWS, how many of the
+// first lights have a shadow map, and SHADOW_PLACES, that or 1; SHADOW_REACH, samples of a shadow's edge to each side;
+// FOG 1; TEXTURES, a sum of 1: checkers, 2: flat textures, 4: cubes; GLOSS 0: surfaces do not reflect lights.
 // Lights and materials as OpenGL's own pipeline had them, and with it MuJoCo: Blinn and Phong, colours as displayed.
 struct Light {
   vec4 pos;          // w 1: directional
@@ -8,13 +8,13 @@ struct Light {
   vec4 ambient;      // w: exponent of a spot light
   vec4 diffuse;
   vec4 specular;
-  vec4 attenuation;
+  vec4 attenuation;  // w: of a pixel of its shadow map the width, at distance 1 of a light with a place
 };
 #include "material.glsl"
 layout(std140, binding = 0) uniform Lights {
   Light lights[8];
-  mat4 shadow_from_world;
-  vec4 head_ambient;  // w: of a pixel of the shadow map the width, at distance 1 of a light with a place
+  mat4 shadow_from_world[4];
+  vec4 head_ambient;
   vec4 head_diffuse;  // w: at distance 1 of the eye, by how much coarser triangles may be off
   vec4 head_specular;
   vec4 forward;     // where the camera looks
@@ -22,29 +22,26 @@ layout(std140, binding = 0) uniform Lights {
 };
 layout(binding = 0) uniform sampler2DArray flat_textures;
 layout(binding = 1) uniform samplerCubeArray cube_textures;
-layout(binding = 2) uniform sampler2DShadow shadow_map;
+layout(binding = 2) uniform sampler2DArrayShadow shadow_maps;
 
 uniform vec3 eye;
 
 // Here and below both sides of a choice are computed and one is taken: that is what a renderer on the CPU does anyway,
 // and it pays for every branch.
 
-// Where a point of a surface lies in the shadow map. A surface does not shade itself: neither by the map's pixels, nor
-// where the map has it in other triangles.
-vec4 shadow_place(vec3 pos, vec3 normal) {
+// Where a point of a surface lies in a light's shadow map. A surface does not shade itself: neither by the map's pixels,
+// nor where the map has it in other triangles.
+vec4 shadow_place(int light, vec3 pos, vec3 normal) {
   float distance = 1.0;
-#if LIGHTS_WITH_PLACE && SHADOW_LIGHT >= 0
-  if (lights[SHADOW_LIGHT].pos.w == 0.0) distance = length(lights[SHADOW_LIGHT].pos.xyz - pos);
+#if LIGHTS_WITH_PLACE
+  if (lights[light].pos.w == 0.0) distance = length(lights[light].pos.xyz - pos);
 #endif
-  pos += normal * (2.0 * head_ambient.w * distance + head_diffuse.w * length(eye - pos));
-  return shadow_from_world * vec4(pos, 1.0);
+  pos += normal * (2.0 * lights[light].attenuation.w * distance + head_diffuse.w * length(eye - pos));
+  return shadow_from_world[light] * vec4(pos, 1.0);
 }
 
-// How much of a light reaches a place: the mean over the samples of the shadow map about it.
-float lit_share(vec4 at) {
-#if SHADOW_REACH < 0
-  return 1.0;
-#else
+// How much of a light reaches a place: the mean over the samples of its shadow map about it.
+float lit_share(int light, vec4 at) {
 #if LIGHTS_WITH_PLACE
   vec3 p = at.xyz / at.w;
   bool inside = at.w > 0.0;
@@ -56,20 +53,19 @@ float lit_share(vec4 at) {
   p.z = min(p.z, 1.0);  // behind all that casts shadows
   float sum = 0.0;
 #if SHADOW_REACH == 0
-  sum = texture(shadow_map, p);
+  sum = texture(shadow_maps, vec4(p.xy, light, p.z));
 #else
-  vec2 texel = 1.0 / vec2(textureSize(shadow_map, 0));
+  vec2 texel = 1.0 / vec2(textureSize(shadow_maps, 0).xy);
   for (int y = -SHADOW_REACH; y <= SHADOW_REACH; ++y)
     for (int x = -SHADOW_REACH; x <= SHADOW_REACH; ++x)
-      sum += texture(shadow_map, vec3(p.xy + vec2(x, y) * texel, p.z));
+      sum += texture(shadow_maps, vec4(p.xy + vec2(x, y) * texel, light, p.z));
 #endif
   float n = float(2 * SHADOW_REACH + 1);
   return inside ? sum / (n * n) : 1.0;
-#endif
 }
 
-// shadow_at: of the point in the shadow map.
-vec3 shade(vec3 base, Material material, vec3 pos, vec3 normal, vec4 shadow_at) {
+// shadow_at: of the point in the shadow maps.
+vec3 shade(vec3 base, Material material, vec3 pos, vec3 normal, vec4 shadow_at[SHADOW_PLACES]) {
   vec3 to_eye = normalize(eye - pos);
   float shininess = max(material.shading.z * 128.0, 1.0), gloss = material.shading.y;
   vec3 sum = base * (head_ambient.rgb + material.shading.x);
@@ -95,7 +91,7 @@ vec3 shade(vec3 base, Material material, vec3 pos, vec3 normal, vec4 shadow_at) 
     sum += base * lights[i].ambient.rgb * strength;
     float cosine = dot(normal, to_light);
     strength = cosine > 0.0 ? strength : 0.0;
-    if (i == SHADOW_LIGHT) strength *= lit_share(shadow_at);
+    if (i < SHADOWS) strength *= lit_share(i, shadow_at[min(i, SHADOW_PLACES - 1)]);
     sum += base * lights[i].diffuse.rgb * strength * max(cosine, 0.0);
 #if GLOSS
     half_way = max(dot(normal, normalize(to_light + to_eye)), 0.0);

@@ -1,4 +1,6 @@
 // The background: the model's skybox, or a gradient from the horizon up and down.
+#include "haze.glsl"
+
 in vec2 at;
 layout(location = 0) out vec4 color;
 
@@ -12,5 +14,8 @@ void main() {
   color = vec4(texture(sky, vec3(d.x, d.z, -d.y)).rgb, 1.0);  // OpenGL's cubes have y upward
 #else
   color = vec4(mix(horizon.rgb, d.z > 0.0 ? zenith.rgb : ground.rgb, sqrt(abs(d.z))), 1.0);
+#endif
+#if HAZE
+  color.rgb = mix(color.rgb, haze_color, haze_share(d));
 #endif
 }

@@ -35,7 +35,7 @@ void choose(View& view) {
 
 void draw_camera(View& view) {
   CameraControl& control = view.camera;
-  ImGui::PushItemWidth(-6 * ImGui::GetFontSize());
+  push_label_room(6);
   choose(view);
   ImGui::BeginDisabled(control.mode() == CameraControl::Mode::fixed);
   Camera& orbit = control.orbit();
@@ -63,7 +63,7 @@ void draw_camera(View& view) {
   ImGui::PopItemWidth();
   if (ImGui::Button("Align")) align_camera(view);
   tip("The view as at the start (Ctrl A)");
-  ImGui::SameLine();
+  beside("Follow selection");
   ImGui::BeginDisabled(view.selected_frame <= 0);
   if (ImGui::Button("Follow selection")) control.track(view.selected_frame);
   ImGui::EndDisabled();

@@ -23,13 +23,14 @@ void draw_contacts(View& view) {
     unavailable("No contacts in the selected world now, or the source has none.");
     return;
   }
-  const ImGuiTableFlags flags = ImGuiTableFlags_RowBg | ImGuiTableFlags_ScrollY | ImGuiTableFlags_Resizable;
+  const ImGuiTableFlags flags =
+      ImGuiTableFlags_RowBg | ImGuiTableFlags_ScrollY | ImGuiTableFlags_Resizable | ImGuiTableFlags_SizingStretchProp;
   if (!ImGui::BeginTable("contacts", 4, flags)) return;
   ImGui::TableSetupScrollFreeze(0, 1);
   ImGui::TableSetupColumn("first");
   ImGui::TableSetupColumn("second");
-  ImGui::TableSetupColumn("force [N]");
-  ImGui::TableSetupColumn("depth [mm]");
+  ImGui::TableSetupColumn("force");
+  ImGui::TableSetupColumn("depth");
   ImGui::TableHeadersRow();
   for (const ShownContact& contact : contacts) {
     const Float3& f = contact.force;
@@ -38,9 +39,9 @@ void draw_contacts(View& view) {
     ImGui::TableNextColumn();
     ImGui::TextUnformatted(shape_name(view.source.visual(), contact.shape2).c_str());
     ImGui::TableNextColumn();
-    ImGui::Text("%.3g", static_cast<double>(std::sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2])));
+    ImGui::Text("%.3g N", static_cast<double>(std::sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2])));
     ImGui::TableNextColumn();
-    ImGui::Text("%.3g", 1e3 * static_cast<double>(contact.depth));
+    ImGui::Text("%.3g mm", 1e3 * static_cast<double>(contact.depth));
   }
   ImGui::EndTable();
 }

@@ -76,13 +76,13 @@ void draw_distributions(View& view) {
   bool fresh = due(view, "distributions", 0.25);
   fresh |= choice("Observations", state.actions, false);
   tip("Of the latest step, one value a world");
-  ImGui::SameLine();
+  beside("Actions");
   fresh |= choice("Actions", state.actions, true);
   tip("Of the latest step, one value a world");
-  ImGui::SameLine();
+  beside("All components");
   choice("All components", state.violins, true);
   tip("A shape for each component: wide where many worlds are");
-  ImGui::SameLine();
+  beside("One");
   choice("One", state.violins, false);
   tip("The histogram of one component");
   std::vector<float>& table = state.actions ? state.action_values : state.observations;

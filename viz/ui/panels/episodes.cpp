@@ -32,7 +32,7 @@ void episode_row(View& view, const Mark& mark, int id) {
 }
 
 void table(View& view, const std::vector<const Mark*>& order) {
-  const ImGuiTableFlags flags = ImGuiTableFlags_RowBg | ImGuiTableFlags_ScrollY;
+  const ImGuiTableFlags flags = ImGuiTableFlags_RowBg | ImGuiTableFlags_ScrollY | ImGuiTableFlags_SizingStretchProp;
   if (!ImGui::BeginTable("episodes", 4, flags)) return;
   ImGui::TableSetupScrollFreeze(0, 1);
   for (const char* name : {"return", "world", "steps", "end"}) ImGui::TableSetupColumn(name);
@@ -63,16 +63,16 @@ void draw_episodes(View& view) {
       all.begin(), all.end(), [](const Mark& a, const Mark& b) { return a.episode_return < b.episode_return; });
   if (ImGui::Button("Best")) view.go_to(*best, false);
   tip("To the start of the episode with the highest return");
-  ImGui::SameLine();
+  beside("Worst");
   if (ImGui::Button("Worst")) view.go_to(*worst, false);
   tip("To the start of the episode with the lowest return");
-  ImGui::SameLine();
+  beside("By return");
   choice("By return", state.by_return, true);
   tip("The best first");
-  ImGui::SameLine();
+  beside("By time");
   choice("By time", state.by_return, false);
   tip("In the log's order");
-  ImGui::SameLine();
+  beside("Selected world only");
   ImGui::Checkbox("Selected world only", &state.this_world);
   tip("Leaves out episodes of other worlds");
   table(view, order);

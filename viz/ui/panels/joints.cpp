@@ -9,12 +9,16 @@
 namespace hotloop {
 namespace {
 
+std::string label_of(const VisualJoint& joint) {
+  return joint.name.empty() ? "joint " + std::to_string(joint.qpos) : joint.name;
+}
+
 void joint_slider(View& view, const VisualJoint& joint, const std::vector<float>& qpos, bool locked) {
   const bool hinge = joint.kind == VisualJoint::Kind::hinge;
   float value = qpos[static_cast<std::size_t>(joint.qpos)];
   const float low = joint.limited ? joint.range[0] : hinge ? -3.14159f : -2.0f;
   const float high = joint.limited ? joint.range[1] : -low;
-  const std::string label = joint.name.empty() ? "joint " + std::to_string(joint.qpos) : joint.name;
+  const std::string label = label_of(joint);
   ImGui::BeginDisabled(locked);
   if (ImGui::SliderFloat((label + "##" + std::to_string(joint.qpos)).c_str(), &value, low, high,
                          hinge ? "%.3f rad" : "%.3f m", ImGuiSliderFlags_AlwaysClamp) &&
@@ -45,7 +49,9 @@ void draw_joints(View& view) {
   }
   const bool locked = !view.source.info().can_pose;
   if (locked) unavailable("Shown only: this source does not let joints be set by hand.");
-  ImGui::PushItemWidth(-0.45f * ImGui::GetContentRegionAvail().x);
+  std::vector<std::string> labels;
+  for (const VisualJoint& joint : model.joints) labels.push_back(label_of(joint));
+  push_label_room(labels);
   for (const VisualJoint& joint : model.joints) {
     const bool scalar = joint.kind == VisualJoint::Kind::hinge || joint.kind == VisualJoint::Kind::slide;
     const std::size_t end = static_cast<std::size_t>(joint.qpos) + (joint.kind == VisualJoint::Kind::free   ? 7

@@ -2,6 +2,7 @@
 #include <imgui.h>
 #include <implot.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "viz/ui/panel.h"
@@ -35,20 +36,17 @@ void card_text(View& view) {
   }
   ImGui::ProgressBar(static_cast<float>(sample->utilization / 100), ImVec2(-1, 0));
   tip("Part of the last second in which the card computed");
-  ImGui::Text("%.1f GiB used, %.0f W, %.0f MHz", sample->memory_gib, sample->power_w, sample->sm_mhz);
+  ImGui::TextWrapped("%.1f GiB used, %.0f W, %.0f MHz", sample->memory_gib, sample->power_w, sample->sm_mhz);
 }
 
 void numbers(const View& view) {
   const SceneStats& s = view.stats;
-  const Telemetry* telemetry = const_cast<View&>(view).source.telemetry();
-  ImGui::Text("%.4g steps/s", telemetry
-                                  ? telemetry->steps_per_second
-                                  : view.pacer.steps_per_second() * static_cast<double>(view.source.info().num_worlds));
+  ImGui::TextWrapped("%s", speed_text(view).c_str());
   tip("Steps of all worlds together");
-  ImGui::Text("%.1f pictures/s, %.1f ms each", view.picture_rate, 1e3 * view.frame_seconds);
-  ImGui::Text("%.2f ms of drawing on the GPU", s.gpu_milliseconds);
-  ImGui::Text("%lld of %lld shapes, %.3g triangles", static_cast<long long>(s.drawn),
-              static_cast<long long>(s.instances), static_cast<double>(s.triangles));
+  ImGui::TextWrapped("%.1f pictures/s, %.1f ms each", view.picture_rate, 1e3 * view.frame_seconds);
+  ImGui::TextWrapped("%.2f ms of drawing on the GPU", s.gpu_milliseconds);
+  ImGui::TextWrapped("%lld of %lld shapes, %.3g triangles", static_cast<long long>(s.drawn),
+                     static_cast<long long>(s.instances), static_cast<double>(s.triangles));
   ImGui::TextWrapped("%s; frames: %s", view.renderer.c_str(), view.frame_path.c_str());
   tip("What draws, and how poses reach it");
   if (view.quality.empty()) return;
@@ -69,7 +67,8 @@ void plot_history(const char* title, const std::deque<float>& values) {
 void draw_machine(View& view) {
   look_for_card(view);
   keep(view.panel.machine.picture_ms, 1e3 * view.frame_seconds);
-  if (ImGui::BeginChild("numbers", ImVec2(24 * ImGui::GetFontSize(), 0))) {
+  const float width = std::min(24 * ImGui::GetFontSize(), 0.6f * ImGui::GetContentRegionAvail().x);
+  if (ImGui::BeginChild("numbers", ImVec2(width, 0))) {
     card_text(view);
     numbers(view);
   }

@@ -55,8 +55,10 @@ void draw_physics(View& view) {
     unavailable(reason(view.source.info().kind));
     return;
   }
-  ImGui::TextDisabled("From the next step on; a reset undoes all.");
-  ImGui::PushItemWidth(-0.45f * ImGui::GetContentRegionAvail().x);
+  unavailable("From the next step on; a reset undoes all.");
+  std::vector<std::string> labels;
+  for (const WorldSource::PhysicsOption& option : options) labels.push_back(option.name);
+  push_label_room(labels);
   for (const WorldSource::PhysicsOption& option : options) option_widget(view, option);
   ImGui::PopItemWidth();
 }

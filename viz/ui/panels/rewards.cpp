@@ -47,16 +47,16 @@ void draw_rewards(View& view) {
   const WorldReport& report = view.recorder.report();
   choice("Over time", view.panel.rewards.over_time, true);
   tip("Since the selected world was selected");
-  ImGui::SameLine();
+  beside("Now");
   choice("Now", view.panel.rewards.over_time, false);
   tip("Terms of the latest step");
-  ImGui::SameLine();
+  beside("reward -1.234, return -1234.5");
   if (info.kind == SourceKind::training)  // a rollout does not know its episodes' returns
     ImGui::TextDisabled("reward %.4g", report.reward);
   else
     ImGui::TextDisabled("reward %.4g, return %.5g", report.reward, report.episode_return);
   if (report.reward_terms.empty()) {
-    ImGui::SameLine();
+    beside("   this task has one term only");
     ImGui::TextDisabled("   this task has one term only");
   }
   if (view.panel.rewards.over_time)

@@ -18,7 +18,7 @@ void transport(View& view) {
   ImGui::SameLine();
   if (ImGui::ArrowButton("forward", ImGuiDir_Right)) view.pacer.step(1);
   tip("One step forward (Right)");
-  ImGui::SameLine();
+  beside(width);
   if (ImGui::Button("Reset", {width, 0})) view.pacer.reset();
   tip("Begin new episodes in all worlds (Backspace)");
 }
@@ -30,6 +30,7 @@ void speed_slider(View& view) {
   if (ImGui::SliderInt("Speed", &exponent, Pacer::kSlowest, Pacer::kFastest, text, ImGuiSliderFlags_NoInput))
     view.pacer.set_exponent(exponent);
   tip("Simulated seconds per second (- and =)");
+  if (!view.source.info().can_step) return;
   ImGui::Checkbox("Backward", &view.pacer.backward);
   tip("Time runs towards the oldest step kept, or the start of a log (Shift Space)");
 }
@@ -50,7 +51,7 @@ void seed_field(View& view) {
   ImGui::SetNextItemWidth(6 * ImGui::GetFontSize());
   ImGui::InputScalar("##seed", ImGuiDataType_S64, &view.panel.seed);
   tip("Seed of the resets and random actions");
-  ImGui::SameLine();
+  beside("Restart with seed");
   if (ImGui::Button("Restart with seed")) view.pacer.restart(view.panel.seed);
   tip("From the start, with this seed: the same seed gives the same episodes");
 }
@@ -73,25 +74,29 @@ void keyframes(View& view) {
 
 void draw_simulation(View& view) {
   const SourceInfo& info = view.source.info();
-  ImGui::PushItemWidth(-5.5f * ImGui::GetFontSize());
+  push_label_room(5.5f);
   if (info.can_step) {
     transport(view);
     speed_slider(view);
   } else {
-    unavailable("The training moves the time, not the viewer.");
+    unavailable("The training's latest rollout is shown at its worlds' own pace, then the next one.");
     if (ImGui::Button(view.pacer.paused ? "Run###pause" : "Pause###pause")) view.pacer.toggle();
     tip("Whether the picture follows the training (Space)");
+    speed_slider(view);
   }
   history(view);
   if (info.can_step && info.kind != SourceKind::log) seed_field(view);
   keyframes(view);
   ImGui::PopItemWidth();
   ImGui::Separator();
-  ImGui::Text("%.3f s, step %lld of %g ms", view.source.time(), static_cast<long long>(view.source.position()),
-              1e3 * info.control_period);
-  ImGui::Text("%.3g x real time, %.4g steps/s", view.pacer.real_time_factor(),
-              view.pacer.steps_per_second() * static_cast<double>(info.num_worlds));
-  if (view.pacer.behind()) ImGui::TextDisabled("slower than asked for: the worlds take all the time there is");
+  ImGui::TextWrapped("%.3f s, step %lld of %g ms", view.source.time(), static_cast<long long>(view.source.position()),
+                     1e3 * info.control_period);
+  if (info.can_step) {
+    ImGui::TextWrapped("%.3g x real time, %s", view.pacer.real_time_factor(), speed_text(view).c_str());
+  } else {
+    ImGui::TextUnformatted(speed_text(view).c_str());
+  }
+  if (view.pacer.behind()) unavailable("slower than asked for: the worlds take all the time there is");
 }
 
 }  // namespace hotloop

@@ -62,13 +62,14 @@ void draw_episode_statistics(View& view) {
     lengths.push_back(static_cast<double>(end.length));
     terminated += end.terminated;
   }
-  ImGui::Text("%zu episodes, %.1f %% ended by termination", episodes.size(),
-              100.0 * static_cast<double>(terminated) / static_cast<double>(episodes.size()));
-  ImGui::SameLine();
-  ImGui::SetNextItemWidth(8 * ImGui::GetFontSize());
+  ImGui::TextWrapped("%zu episodes, %.1f %% ended by termination", episodes.size(),
+                     100.0 * static_cast<double>(terminated) / static_cast<double>(episodes.size()));
+  const float width = 8 * ImGui::GetFontSize();
+  beside(width + ImGui::CalcTextSize("bins ").x);
+  ImGui::SetNextItemWidth(width);
   ImGui::SliderInt("bins", &view.panel.statistics.bins, 5, 100, "%d", ImGuiSliderFlags_AlwaysClamp);
   tip("Bars of the histograms");
-  ImGui::SameLine();
+  beside("Forget");
   if (ImGui::Button("Forget")) view.recorder.clear();
   tip("Counts from now on");
   if (ImGui::BeginTable("numbers", 5, ImGuiTableFlags_SizingStretchSame)) {

@@ -43,7 +43,7 @@ void picture(View& view) {
   float low = INFINITY, high = -INFINITY;
   for (const float value : state.values)
     if (std::isfinite(value)) low = std::min(low, value), high = std::max(high, value);
-  ImGui::SameLine();
+  beside("100 x 100, from -1.234 to 1.234");
   ImGui::TextDisabled("%d x %d, from %.4g to %.4g", rows, columns, static_cast<double>(low), static_cast<double>(high));
   if (!ImPlot::BeginPlot("##tensor", ImVec2(-1, -1), ImPlotFlags_NoLegend)) return;
   if (state.heat) {
@@ -78,11 +78,12 @@ void draw_tensors(View& view) {
     auto& state = view.panel.tensors;
     choice("Heat map", state.heat, true);
     tip("Rows: the first dimension; columns: all others");
-    ImGui::SameLine();
+    beside("Lines");
     choice("Lines", state.heat, false);
     tip("A line a column, at most 32");
-    ImGui::SameLine();
-    ImGui::SetNextItemWidth(8 * ImGui::GetFontSize());
+    const float slider = 8 * ImGui::GetFontSize();
+    beside(slider + ImGui::CalcTextSize("rows ").x);
+    ImGui::SetNextItemWidth(slider);
     ImGui::SliderInt("rows", &state.slices, 1, 1024, "%d", ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_AlwaysClamp);
     tip("How much of the first dimension is read");
     if (state.key.empty())

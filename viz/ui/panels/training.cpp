@@ -1,4 +1,5 @@
 // Curves of a training: each metric that the run writes, smoothed as one likes.
+#include <fmt/format.h>
 #include <imgui.h>
 #include <implot.h>
 
@@ -53,17 +54,29 @@ void plot(const TelemetryCurve& curve, const PanelState& panel, const ImVec2& si
   ImPlot::EndPlot();
 }
 
+// "finished: iteration 60 of 60, 1.536e+04 steps, 8570 steps/s, 12 s"; what is not known is left out.
+std::string training_text(const Telemetry& t) {
+  std::string text = fmt::format("{}iteration {}", t.finished ? "finished: " : "", t.iteration);
+  if (t.total_iterations > 0) text += fmt::format(" of {}", t.total_iterations);
+  text += fmt::format(", {:.4g} steps", static_cast<double>(t.global_step));
+  if (t.steps_per_second > 0) text += fmt::format(", {:.4g} steps/s", t.steps_per_second);
+  if (t.elapsed_seconds > 0) text += fmt::format(", {:.0f} s", t.elapsed_seconds);
+  return text;
+}
+
 void settings(PanelState& panel) {
-  ImGui::SetNextItemWidth(8 * ImGui::GetFontSize());
+  const float width = 8 * ImGui::GetFontSize();
+  beside(width + ImGui::CalcTextSize("smoothing ").x);
+  ImGui::SetNextItemWidth(width);
   ImGui::SliderFloat("smoothing", &panel.training.smoothing, 0, 0.99f, "%.2f", ImGuiSliderFlags_AlwaysClamp);
   tip("Weight of what was; the faint line is not smoothed");
-  ImGui::SameLine();
+  beside("log steps");
   ImGui::Checkbox("log steps", &panel.training.log_x);
   tip("Steps on a logarithmic axis");
-  ImGui::SameLine();
+  beside("log values");
   ImGui::Checkbox("log values", &panel.training.log_y);
   tip("Values on a logarithmic axis");
-  ImGui::SameLine();
+  beside(12 * ImGui::GetFontSize());
   filter_field(panel.training.filter);
 }
 
@@ -75,10 +88,7 @@ void draw_training(View& view) {
     unavailable("No training here: open a run's folder, or start one with `hotloop train TASK --watch`.");
     return;
   }
-  ImGui::Text("%s%.4g steps, %.4g steps/s, iteration %lld of %lld", telemetry->finished ? "finished: " : "",
-              static_cast<double>(telemetry->global_step), telemetry->steps_per_second,
-              static_cast<long long>(telemetry->iteration), static_cast<long long>(telemetry->total_iterations));
-  ImGui::SameLine();
+  ImGui::TextWrapped("%s", training_text(*telemetry).c_str());
   settings(view.panel);
   if (telemetry->curves.empty()) unavailable("The training has not written a metric yet.");
   if (!ImGui::BeginChild("curves")) {

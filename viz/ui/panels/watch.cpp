@@ -44,7 +44,8 @@ void plot(const View& view) {
 }  // namespace
 
 void draw_watch(View& view) {
-  if (ImGui::BeginChild("choose", ImVec2(18 * ImGui::GetFontSize(), 0))) chooser(view);
+  const float width = std::min(18 * ImGui::GetFontSize(), 0.5f * ImGui::GetContentRegionAvail().x);
+  if (ImGui::BeginChild("choose", ImVec2(width, 0))) chooser(view);
   ImGui::EndChild();
   ImGui::SameLine();
   plot(view);

@@ -28,14 +28,14 @@ void jump(View& view, const char* label, bool best) {
 
 void draw_worlds(View& view) {
   const SourceInfo& info = view.source.info();
-  ImGui::Text("%s: %lld worlds on %s", info.name.c_str(), static_cast<long long>(info.num_worlds),
-              info.device.str().c_str());
-  ImGui::PushItemWidth(-6.5f * ImGui::GetFontSize());
+  ImGui::TextWrapped("%s: %lld worlds on %s", info.name.c_str(), static_cast<long long>(info.num_worlds),
+                     info.device.str().c_str());
+  push_label_room(6.5f);
   std::int64_t selected = view.selected;
   if (world_field("Selected", selected, 0, info.num_worlds - 1)) view.select_world(selected);
   tip("The world that panels and aids speak of (, and . or double click)");
   jump(view, "Best", true);
-  ImGui::SameLine();
+  beside("Worst");
   jump(view, "Worst", false);
   ImGui::SeparatorText("Shown");
   if (ImGui::Checkbox("Only the selected one", &view.alone)) align_camera(view);
@@ -58,7 +58,8 @@ void draw_worlds(View& view) {
   tip("The camera far enough off for all shown worlds (Ctrl A)");
   const WorldReport& report = view.recorder.report();
   ImGui::SeparatorText(("World " + view.selected_name()).c_str());
-  ImGui::Text("return %.4g after %lld steps", report.episode_return, static_cast<long long>(report.episode_length));
+  ImGui::TextWrapped("return %.4g after %lld steps", report.episode_return,
+                     static_cast<long long>(report.episode_length));
   ImGui::Text("reward %.4g", report.reward);
   if (report.terminated || report.truncated) ImGui::TextUnformatted(report.terminated ? "terminated" : "truncated");
 }
