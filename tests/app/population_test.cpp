@@ -89,6 +89,33 @@ TEST(Population, GoesOnAfterKills) {
   EXPECT_EQ(text_of(whole / "members.csv"), text_of(killed / "members.csv"));
 }
 
+// A member that is trained when its folder goes is saved in a new one; one that is done has no scores.
+TEST(Population, MembersWhoseFoldersAreRemoved) {
+  const TempFolder folder;
+  const fs::path population = folder / "population", members = population / "members";
+  const auto wait_for = [](const fs::path& path) {
+    for (int tries = 0; tries < 6000 && !fs::exists(path); ++tries)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    ASSERT_TRUE(fs::exists(path));
+  };
+  Program program(small_run(population, {"--num-seeds", "2", "--num-threads", "1", "--checkpoint-interval", "100000",
+                                         "--eval-interval", "100000", "--total-timesteps", "200000"}));
+  wait_for(members / "0001" / "metrics.csv");
+  fs::remove_all(members / "0000");
+  fs::rename(members / "0001", folder / "moved");
+  const ProgramResult result = program.wait(kLimit);
+  EXPECT_EQ(result.status, 0) << result.err;
+  const auto says = [&](const std::string& words) { return result.err.find(words) != std::string::npos; };
+  EXPECT_TRUE(says("0001' was removed while the training ran: made again")) << result.err;
+  EXPECT_TRUE(says("0000' was removed: it has no scores")) << result.err;
+  const std::vector<std::string> lines = lines_of(population / "members.csv");
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[1], "0000,3,,,,");
+  EXPECT_TRUE(lines[2].starts_with("0001,4,")) << lines[2];
+  EXPECT_EQ(fs::read_symlink(population / "best"), fs::path("members/0001"));
+  EXPECT_TRUE(fs::exists(population / "best" / "latest.safetensors"));
+}
+
 TEST(Population, RefusesWhatMakesNoSense) {
   const TempFolder folder;
   const auto with_sweep = [&](const std::string& toml, const std::string& mentions) {

@@ -1,0 +1,60 @@
+#include "train/member_folder.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "train/checkpoint.h"
+#include "train/run_dir.h"
+
+namespace hotloop {
+
+namespace fs = std::filesystem;
+
+MemberFolder::MemberFolder(fs::path path, const TrainConfig& config, std::string machine,
+                           std::vector<std::string> term_tags)
+    : path_(std::move(path)), config_(config), machine_(std::move(machine)), term_tags_(std::move(term_tags)) {}
+
+void MemberFolder::create() {
+  TrainConfig own = config_;
+  RunDir folder = RunDir::create(path_, own.task, own.exp_name, own.seed, own.keep_checkpoints);
+  own.run_dir.clear();
+  folder.write("config.toml", to_toml(own));
+  folder.write("machine.json", machine_);
+  folder.keep();
+  offsets_.clear();
+}
+
+bool MemberFolder::restore() {
+  std::error_code ignored;
+  if (fs::is_directory(path_, ignored) && !fs::is_empty(path_, ignored)) return false;
+  create();
+  return true;
+}
+
+void MemberFolder::write_rows(const std::vector<MetricRow>& rows, bool durable) {
+  std::optional<MetricWriter> writer;
+  if (offsets_.empty())
+    writer.emplace(path_, term_tags_);
+  else
+    writer.emplace(path_, offsets_, term_tags_);
+  for (const MetricRow& row : rows) writer->write(row);
+  offsets_ = durable ? writer->offsets() : writer->sizes();
+}
+
+Metadata MemberFolder::metadata(const RunCounters& counters) const {
+  TrainConfig own = config_;
+  own.run_dir.clear();
+  return checkpoint_metadata({own, counters, offsets_});
+}
+
+void MemberFolder::save_best(const std::vector<NamedTensor>& tensors, const RunCounters& counters) const {
+  RunDir::resume(path_, config_.keep_checkpoints).save_best(tensors, metadata(counters));
+}
+
+void MemberFolder::save_checkpoint(const std::vector<NamedTensor>& tensors, const RunCounters& counters) const {
+  // two at least: a kill leaves some members with the older one as their newest
+  RunDir::resume(path_, std::max<std::int64_t>(2, config_.keep_checkpoints))
+      .save_checkpoint(counters.iteration, tensors, metadata(counters));
+}
+
+}  // namespace hotloop
