@@ -1,8 +1,11 @@
 #include "train/member_folder.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
+#include "sim/core/error.h"
+#include "sim/core/value.h"
 #include "train/checkpoint.h"
 #include "train/run_dir.h"
 
@@ -55,6 +58,29 @@ void MemberFolder::save_checkpoint(const std::vector<NamedTensor>& tensors, cons
   // two at least: a kill leaves some members with the older one as their newest
   RunDir::resume(path_, std::max<std::int64_t>(2, config_.keep_checkpoints))
       .save_checkpoint(counters.iteration, tensors, metadata(counters));
+}
+
+std::int64_t common_checkpoint(const std::vector<fs::path>& members) {
+  std::vector<std::string> common;
+  std::size_t most = 0;
+  for (const fs::path& member : members) {
+    std::vector<std::string> own, both;
+    for (const fs::path& path : numbered_checkpoints(member)) own.push_back(path.filename());
+    std::sort(own.begin(), own.end());
+    most = std::max(most, own.size());
+    if (&member == &members.front()) common = own;
+    std::set_intersection(common.begin(), common.end(), own.begin(), own.end(), std::back_inserter(both));
+    common = both;
+  }
+  std::int64_t newest = 0;
+  for (const std::string& name : common) newest = std::max<std::int64_t>(newest, std::stoll(name));
+  if (newest > 0 || most < 2) return newest;  // 0: stopped before all had written their first one
+  const auto lost = std::find_if(members.begin(), members.end(),
+                                 [](const fs::path& member) { return numbered_checkpoints(member).empty(); });
+  const fs::path& told = lost == members.end() ? members.front() : *lost;
+  throw Error(shown(told.string()) +
+              ": holds no checkpoint of an iteration of which all members have one; resume the " +
+              "others each by its own folder, or to train all anew, remove " + shown(told.parent_path().string()));
 }
 
 }  // namespace hotloop

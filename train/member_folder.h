@@ -1,6 +1,7 @@
 // The run folder of one member of a population, as of a single training. Its files are open only while something is
 // written: there may be more members than a process may have files open.
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -39,5 +40,9 @@ class MemberFolder {
   std::vector<std::string> term_tags_;
   FileOffsets offsets_;  // of the metrics; empty: no files yet
 };
+
+// The newest iteration of which every member has a checkpoint; 0: there is none yet, and the training begins anew.
+// Error where one has lost its checkpoints and the others would lose theirs with it.
+std::int64_t common_checkpoint(const std::vector<std::filesystem::path>& members);
 
 }  // namespace hotloop

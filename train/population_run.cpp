@@ -75,23 +75,6 @@ class PopulationRun {
   double standing_seconds_ = 0;
 };
 
-// The newest iteration of which every member has a checkpoint; 0: there is none.
-std::int64_t common_checkpoint(const Population& population) {
-  std::vector<std::string> common;
-  for (std::size_t k = 0; k < population.members.size(); ++k) {
-    std::vector<std::string> own;
-    for (const fs::path& path : numbered_checkpoints(population.member_folder(k))) own.push_back(path.filename());
-    std::sort(own.begin(), own.end());
-    if (k == 0) common = own;
-    std::vector<std::string> both;
-    std::set_intersection(common.begin(), common.end(), own.begin(), own.end(), std::back_inserter(both));
-    common = both;
-  }
-  std::int64_t newest = 0;
-  for (const std::string& name : common) newest = std::max<std::int64_t>(newest, std::stoll(name));
-  return newest;
-}
-
 PopulationRun::PopulationRun(const Population& population, const TrainOptions& options, Device device, RunDir& folder)
     : population_(population),
       env_(find_environment(population.members.front().task)),
@@ -106,7 +89,9 @@ PopulationRun::PopulationRun(const Population& population, const TrainOptions& o
     members_.push_back({{population.member_folder(k), population.members[k], machine, term_tags_}});
     members_.back().counters.window_reward_terms.resize(term_tags_.size());
   }
-  const std::int64_t from = options.resume.empty() ? 0 : common_checkpoint(population);
+  std::vector<fs::path> folders;
+  for (const MemberRecord& member : members_) folders.push_back(member.folder.path());
+  const std::int64_t from = options.resume.empty() ? 0 : common_checkpoint(folders);
   if (from > 0) {
     load(from);
   } else {

@@ -67,6 +67,30 @@ TEST_F(Member, GoesOnInANewFolderOnceItsOwnWasRemoved) {
   }
 }
 
+// Members that have checkpoints of these iterations.
+std::int64_t common(const TempFolder& folder, const std::vector<std::vector<int>>& members) {
+  std::vector<fs::path> paths;
+  for (const std::vector<int>& iterations : members) {
+    paths.push_back(folder / std::to_string(paths.size()).c_str());
+    fs::remove_all(paths.back());
+    make_folder(paths.back() / "checkpoints");
+    for (const int i : iterations)
+      write_file(paths.back() / "checkpoints" / (std::to_string(10000000 + i).replace(0, 1, "0") + ".safetensors"), "");
+  }
+  return common_checkpoint(paths);
+}
+
+TEST(Members, GoOnFromTheirNewestCommonCheckpoint) {
+  const TempFolder folder;
+  EXPECT_EQ(common(folder, {{}, {}}), 0);
+  EXPECT_EQ(common(folder, {{7, 14}, {7, 14}}), 14);
+  EXPECT_EQ(common(folder, {{7, 14}, {14, 21}, {14, 21}}), 14) << "a kill while they were written";
+  EXPECT_EQ(common(folder, {{7}, {}, {7}}), 0) << "a kill while the first were written";
+  // begun anew, the others would be removed
+  const std::string told = error_text([&] { common(folder, {{7, 14}, {}, {7, 14}}); });
+  EXPECT_TRUE(told.starts_with((folder / "1").string() + ": holds no checkpoint of an iteration of which all")) << told;
+}
+
 TEST_F(Member, ANewFolderIsNotOneOfSomethingElse) {
   fs::remove_all(path_);
   make_folder(path_);
