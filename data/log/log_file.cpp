@@ -161,7 +161,10 @@ void LogFile::add_key(const std::string& name, std::vector<std::string>& problem
       bytes *= static_cast<double>(set.dims[k]);
     }
     if (bytes <= 0) throw Error(set.where + " is empty");
-    check_size(bytes, set.where);
+    // readers hold the rows of a whole iteration, of which each that is there was written
+    const bool any = set.dims[0] >= static_cast<hsize_t>(info_.num_steps);
+    check_size(any ? bytes * static_cast<double>(info_.num_steps) * static_cast<double>(env_index_.size()) : bytes,
+               set.where);
     key.units = read_text_attribute(set.set.get(), "units", set.where);
     key.description = read_text_attribute(set.set.get(), "description", set.where);
     if (H5Aexists(set.set.get(), "names") > 0) {
