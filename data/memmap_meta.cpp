@@ -119,6 +119,12 @@ std::vector<std::string> MemmapMeta::keys() const {
   return keys;
 }
 
+std::string MemmapMeta::text(const std::string& key) const {
+  const auto found = json_.find(key);
+  if (found == json_.end() || !found->is_string()) throw Error(where_ + ": " + quoted_key(key) + " is no text");
+  return found->get<std::string>();
+}
+
 MemmapEntry MemmapMeta::entry(const std::string& key) const {
   const std::string what = where_ + ": " + quoted_key(key);
   const auto found = json_.find(key);

@@ -34,6 +34,8 @@ class MemmapMeta {
   bool contains(const std::string& key) const { return json_.contains(key); }
   std::vector<std::int64_t> batch_size() const;  // Error where there is none
   std::vector<std::string> keys() const;         // of its entries, in their order
+  // What a key that is no entry says. Error where that is no text.
+  std::string text(const std::string& key) const;
   // Error naming file and key where it is missing, or makes no sense.
   MemmapEntry entry(const std::string& key) const;
 

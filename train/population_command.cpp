@@ -36,6 +36,8 @@ struct MemberScore {
 // What a member's metrics.csv says.
 MemberScore score_of(const fs::path& folder, double threshold) {
   MemberScore score;
+  std::error_code ignored;
+  if (!fs::exists(folder, ignored)) return score;  // somebody has removed it
   ScoreRule rule;
   const std::vector<CurvePoint> curve = read_run(folder, rule).curve;
   score.last = curve.back().value;
@@ -76,7 +78,9 @@ std::size_t summarise(const Population& population) {
   std::size_t best = 0;
   for (std::size_t k = 0; k < scores.size(); ++k) {
     const MemberScore& s = scores[k];
-    if (s.best > scores[best].best) best = k;
+    if (std::isnan(scores[best].best) || s.best > scores[best].best) best = k;
+    if (std::isnan(s.best))
+      ProgressLine().message(fmt::format("'{}' was removed: it has no scores", population.member_folder(k).string()));
     text += population.member_folder(k).filename().string() + "," + std::to_string(population.members[k].seed);
     for (const std::string& key : population.swept) text += "," + setting_text(population.members[k], key);
     text += cell(s.training_return) + cell(s.last) + cell(s.best) + cell(s.steps_to_threshold) + "\n";

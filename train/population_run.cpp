@@ -11,6 +11,7 @@
 #include "train/checkpoint.h"
 #include "train/evaluate.h"
 #include "train/machine.h"
+#include "train/member_folder.h"
 #include "train/progress.h"
 #include "train/run_counters.h"
 #include "train/run_dir.h"
@@ -22,14 +23,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Rows of a member that wait for their way to its files, which are open for that long only: there may be more of them
-// than a process may have open.
+// Rows of a member that wait for their way to its files.
 constexpr std::size_t kMostRows = 64;
 
 struct MemberRecord {
-  RunCounters counters;
-  std::vector<MetricRow> rows;
-  FileOffsets offsets;  // empty: no files yet
+  MemberFolder folder;
+  RunCounters counters = {};
+  std::vector<MetricRow> rows = {};
+
+  void write_rows(bool durable) {
+    folder.write_rows(rows, durable);
+    rows.clear();
+  }
 };
 
 class PopulationRun {
@@ -43,10 +48,9 @@ class PopulationRun {
   std::int64_t iteration() const { return members_.front().counters.iteration; }
   bool due(std::int64_t interval) const { return interval > 0 && iteration() % interval == 0; }
   void load(std::int64_t iteration);
-  void open_folder(std::size_t k);
   void deliver(const std::vector<IterationMetrics>& metrics);
-  void write_rows(MemberRecord& member, std::size_t k, bool durable);
-  void flush_rows(bool durable);
+  void restore_folders();
+  void flush_rows();
   void evaluate();
   void checkpoint();
   void settle();
@@ -64,7 +68,6 @@ class PopulationRun {
   std::unique_ptr<Trainer> trainer_;
   std::vector<MemberRecord> members_;
   std::vector<std::string> term_tags_;
-  std::string machine_;
   ProgressLine progress_;
   std::int64_t total_, evaluated_ = 0, saved_ = -1, first_step_ = 0;
   bool quiet_;
@@ -72,41 +75,28 @@ class PopulationRun {
   double standing_seconds_ = 0;
 };
 
-// The newest iteration of which every member has a checkpoint; 0: there is none.
-std::int64_t common_checkpoint(const Population& population) {
-  std::vector<std::string> common;
-  for (std::size_t k = 0; k < population.members.size(); ++k) {
-    std::vector<std::string> own;
-    for (const fs::path& path : numbered_checkpoints(population.member_folder(k))) own.push_back(path.filename());
-    std::sort(own.begin(), own.end());
-    if (k == 0) common = own;
-    std::vector<std::string> both;
-    std::set_intersection(common.begin(), common.end(), own.begin(), own.end(), std::back_inserter(both));
-    common = both;
-  }
-  std::int64_t newest = 0;
-  for (const std::string& name : common) newest = std::max<std::int64_t>(newest, std::stoll(name));
-  return newest;
-}
-
 PopulationRun::PopulationRun(const Population& population, const TrainOptions& options, Device device, RunDir& folder)
     : population_(population),
       env_(find_environment(population.members.front().task)),
       pool_(static_cast<int>(config().num_threads)),
       trainer_(make_population_trainer(population.members, env_, device)),
-      members_(population.members.size()),
       term_tags_(reward_term_tags(env_)),
-      machine_(describe_machine(options.command_line, device)),
       total_(num_iterations(config())),
       quiet_(options.quiet) {
   folder.keep();  // the card has room for them
-  for (MemberRecord& member : members_) member.counters.window_reward_terms.resize(term_tags_.size());
-  const std::int64_t from = options.resume.empty() ? 0 : common_checkpoint(population);
+  const std::string machine = describe_machine(options.command_line, device);
+  for (std::size_t k = 0; k < population.members.size(); ++k) {
+    members_.push_back({{population.member_folder(k), population.members[k], machine, term_tags_}});
+    members_.back().counters.window_reward_terms.resize(term_tags_.size());
+  }
+  std::vector<fs::path> folders;
+  for (const MemberRecord& member : members_) folders.push_back(member.folder.path());
+  const std::int64_t from = options.resume.empty() ? 0 : common_checkpoint(folders);
   if (from > 0) {
     load(from);
   } else {
     fs::remove_all(population.folder / "members");  // of a population that was stopped before all had a checkpoint
-    for_members([this](std::size_t k) { open_folder(k); });
+    for_members([this](std::size_t k) { members_[k].folder.create(); });
   }
   evaluated_ = iteration();
   first_step_ = members_.front().counters.global_step;
@@ -119,24 +109,15 @@ PopulationRun::PopulationRun(const Population& population, const TrainOptions& o
 void PopulationRun::load(std::int64_t iteration) {
   for (std::size_t k = 0; k < members_.size(); ++k) {
     const Safetensors file =
-        read_checkpoint(population_.member_folder(k) / "checkpoints" / fmt::format("{:08}.safetensors", iteration));
+        read_checkpoint(members_[k].folder.path() / "checkpoints" / fmt::format("{:08}.safetensors", iteration));
     const CheckpointInfo info = checkpoint_info(file);
     if (info.config.seed != population_.members[k].seed || info.counters.iteration != iteration)
       throw Error(file.name() + ": is not of this member");
     trainer_->load(file, static_cast<std::int64_t>(k));
     members_[k].counters = info.counters;
-    members_[k].offsets = info.offsets;
+    members_[k].folder.go_on(info.offsets);
   }
   saved_ = iteration;
-}
-
-void PopulationRun::open_folder(std::size_t k) {
-  TrainConfig own = population_.members[k];
-  RunDir folder = RunDir::create(population_.member_folder(k), own.task, own.exp_name, own.seed, own.keep_checkpoints);
-  own.run_dir.clear();
-  folder.write("config.toml", to_toml(own));
-  folder.write("machine.json", machine_);
-  folder.keep();
 }
 
 void PopulationRun::deliver(const std::vector<IterationMetrics>& metrics) {
@@ -150,7 +131,7 @@ void PopulationRun::deliver(const std::vector<IterationMetrics>& metrics) {
     row.values.emplace_back("wall_time", seconds);
     member.rows.push_back(std::move(row));
   });
-  if (members_.front().rows.size() >= kMostRows) flush_rows(false);
+  if (members_.front().rows.size() >= kMostRows) flush_rows();
   if (quiet_) return;
   const auto count = static_cast<std::int64_t>(members_.size());
   ProgressState state;
@@ -162,23 +143,19 @@ void PopulationRun::deliver(const std::vector<IterationMetrics>& metrics) {
   progress_.update(state);
 }
 
-void PopulationRun::write_rows(MemberRecord& member, std::size_t k, bool durable) {
-  std::optional<MetricWriter> writer;
-  const fs::path folder = population_.member_folder(k);
-  if (member.offsets.empty())
-    writer.emplace(folder, term_tags_);
-  else
-    writer.emplace(folder, member.offsets, term_tags_);
-  for (const MetricRow& row : member.rows) writer->write(row);
-  member.rows.clear();
-  member.offsets = durable ? writer->offsets() : writer->sizes();
+// Somebody may remove a member's folder: what is still to come gets a new one.
+void PopulationRun::restore_folders() {
+  for (MemberRecord& member : members_)
+    if (member.folder.restore()) progress_.message(removed_text(member.folder.path()));
 }
 
-void PopulationRun::flush_rows(bool durable) {
-  for_members([&](std::size_t k) { write_rows(members_[k], k, durable); });
+void PopulationRun::flush_rows() {
+  restore_folders();
+  for_members([&](std::size_t k) { members_[k].write_rows(false); });
 }
 
 void PopulationRun::evaluate() {
+  restore_folders();
   for (std::size_t k = 0; k < members_.size(); ++k) {
     MemberRecord& member = members_[k];
     const TrainConfig& own = population_.members[k];
@@ -189,12 +166,8 @@ void PopulationRun::evaluate() {
     const EvaluationResult result = evaluator.run();
     member.rows.push_back(evaluation_row(member.counters, result));
     if (!is_best(member.counters, result)) continue;
-    write_rows(member, k, true);
-    const Snapshot snapshot = trainer_->save(index);
-    TrainConfig saved = own;
-    saved.run_dir.clear();
-    RunDir::resume(population_.member_folder(k), own.keep_checkpoints)
-        .save_best(snapshot.tensors, checkpoint_metadata({saved, member.counters, member.offsets}));
+    member.write_rows(true);
+    member.folder.save_best(trainer_->save(index).tensors, member.counters);
   }
   evaluated_ = iteration();
   if (quiet_) return;
@@ -207,17 +180,12 @@ void PopulationRun::evaluate() {
 }
 
 void PopulationRun::checkpoint() {
+  restore_folders();
   std::vector<Snapshot> snapshots;
   for (std::size_t k = 0; k < members_.size(); ++k) snapshots.push_back(trainer_->save(static_cast<std::int64_t>(k)));
   for_members([&](std::size_t k) {
-    MemberRecord& member = members_[k];
-    write_rows(member, k, true);
-    TrainConfig own = population_.members[k];
-    own.run_dir.clear();
-    // two at least: a kill leaves some members with the older one as their newest
-    RunDir::resume(population_.member_folder(k), std::max<std::int64_t>(2, own.keep_checkpoints))
-        .save_checkpoint(member.counters.iteration, snapshots[k].tensors,
-                         checkpoint_metadata({own, member.counters, member.offsets}));
+    members_[k].write_rows(true);
+    members_[k].folder.save_checkpoint(snapshots[k].tensors, members_[k].counters);
   });
   saved_ = iteration();
 }

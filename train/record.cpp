@@ -204,6 +204,7 @@ EpisodeSpool open_spool(const fs::path& folder, const RecordOptions& options, co
   const bool lost = EpisodeSpool::recording_of(folder).empty() && EpisodeSpool::holds_data(folder);
   const bool begun = lost || !EpisodeSpool::recording_of(folder).empty();
   const std::string target = "'" + target_of(folder).string() + "'";
+  if (begun) EpisodeSpool::check_version(folder, version());
   if (options.resume && begun) {
     if (lost) EpisodeSpool::restore_recording(folder, text);
     EpisodeSpool::check_recording(folder, recording.dump());

@@ -183,6 +183,11 @@ void RunDir::make_again() {
   identity_ = identity_of(path_);
 }
 
+std::string removed_text(const fs::path& run) {
+  return "run folder '" + run.string() +
+         "' was removed while the training ran: made again, the metrics up to here are lost";
+}
+
 fs::path RunDir::save_checkpoint(std::int64_t iteration, const std::vector<NamedTensor>& tensors,
                                  const Metadata& metadata) const {
   const fs::path path = path_ / kCheckpoints / checkpoint_name(iteration);

@@ -63,6 +63,9 @@ class RunDir {
   DiscardPointer discard_;                            // after lock_: the folder is still held while it is emptied
 };
 
+// What a training says once it has made its folder again.
+std::string removed_text(const std::filesystem::path& run);
+
 enum class CheckpointChoice : std::uint8_t { latest, best, best_or_latest };
 
 // The checkpoint file that a RUN|CHECKPOINT argument means: a file itself, or the chosen one of a run folder. Error

@@ -246,6 +246,7 @@ void TrainRun::write_row(const IterationMetrics& m) {
 
 void TrainRun::evaluate() {
   const auto before = Clock::now();
+  restore_folder();
   evaluator_.net().load(trainer_->exec(), trainer_->parameters(), trainer_->normalizer_state());
   const EvaluationResult result = evaluator_.run();
   evaluated_ = counters_.iteration;
@@ -254,7 +255,6 @@ void TrainRun::evaluate() {
   if (observer_ != nullptr) observer_->row(row);
   const bool best = is_best(counters_, result);
   if (best) {
-    restore_folder();
     const Snapshot snapshot = trainer_->save();
     folder_.save_best(snapshot.tensors, checkpoint_metadata({config_, counters_, metrics_->offsets()}));
   }
@@ -278,9 +278,8 @@ void TrainRun::describe_run() {
 // Somebody may remove the folder of a running training: what is still to come gets a new one.
 void TrainRun::restore_folder() {
   if (folder_.is_there()) return;
-  say(fmt::format("run folder '{}' was removed while the training ran: made again, the metrics up to here are lost",
-                  folder_.path().string()));
   folder_.make_again();
+  say(removed_text(folder_.path()));
   describe_run();
   metrics_.emplace(folder_.path(), term_tags_);
 }

@@ -1,5 +1,6 @@
 // Whether actions are of their space: what datasets, and who learns from them, must be able to rely on.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +17,8 @@ struct WrongAction {
 
 // The element type of actions [rows, dim] in rollouts, logs and datasets.
 DType action_dtype(const ActionSpace& space);
+// What component k of an action must be, "in [0, 1]", where `value` is not that; nothing where it is.
+std::optional<std::string> wrong_action_value(const ActionSpace& space, std::size_t k, double value);
 // The first of `rows` actions that is not finite, no choice of the space or beyond its bounds.
 std::optional<WrongAction> find_wrong_action(const ActionSpace& space, const std::byte* actions, std::int64_t rows);
 

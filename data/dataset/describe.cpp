@@ -62,6 +62,20 @@ EnvOptions changed_options(const DatasetInfo& info) {
 
 std::string gymnasium_path(const char* path) { return std::string("gymnasium.envs.") + path; }
 
+std::string text_of(const Json& json, const char* key, const std::string& where) {
+  if (!json.contains(key) || !json[key].is_string()) throw Error(where + ": names no " + key);
+  return json[key].get<std::string>();
+}
+
+// The options that the task was given.
+EnvOptions options_of(const Json& json, const EnvEntry& env, const std::string& where) {
+  EnvOptions options;
+  if (json.contains("options") && json["options"].is_object())
+    for (const auto& [key, value] : json["options"].items())
+      if (value.is_string()) options.push_back({key, value.get<std::string>(), where + ": " + key});
+  return resolve_options(env, options);
+}
+
 }  // namespace
 
 std::string env_kwargs_json(const DatasetInfo& info) {
@@ -104,17 +118,9 @@ std::string provenance_json(const DatasetInfo& info) {
 
 DatasetInfo info_from_provenance(const std::string& text, const std::string& where) {
   const auto json = parse_json_object<Json>(text, where);
-  const auto text_of = [&](const char* key) {
-    if (!json.contains(key) || !json[key].is_string()) throw Error(where + ": names no " + key);
-    return json[key].get<std::string>();
-  };
   DatasetInfo info;
-  const EnvEntry& env = find_environment(text_of("task"));
-  EnvOptions options;
-  if (json.contains("options") && json["options"].is_object())
-    for (const auto& [key, value] : json["options"].items())
-      if (value.is_string()) options.push_back({key, value.get<std::string>(), where + ": " + key});
-  info.options = resolve_options(env, options);
+  const EnvEntry& env = find_environment(text_of(json, "task", where));
+  info.options = options_of(json, env, where);
   info.env = spec_with_options(env, info.options);
   if (const auto limit = json.find("max_episode_steps"); limit != json.end() && limit->is_number_integer())
     info.env.max_episode_steps = limit->get<int>();
@@ -123,10 +129,18 @@ DatasetInfo info_from_provenance(const std::string& text, const std::string& whe
     info.env.reward_terms.clear();
   else if (json["reward_terms"] != Json(info.env.reward_terms))
     throw Error(where + ": reward_terms are not those that this version's " + env.spec.name + " has");
-  info.dataset_id = text_of("dataset_id");
-  info.algorithm = text_of("algorithm");
-  info.description = text_of("description");
+  info.dataset_id = text_of(json, "dataset_id", where);
+  info.algorithm = text_of(json, "algorithm", where);
+  info.description = text_of(json, "description", where);
   return info;
+}
+
+std::optional<ActionSpace> action_space_from_provenance(const std::string& text, const std::string& where) {
+  const auto json = parse_json_object<Json>(text, where);
+  const std::string task = text_of(json, "task", where);
+  for (const EnvEntry& entry : environments())
+    if (entry.spec.name == task) return spec_with_options(entry, options_of(json, entry, where)).action;
+  return std::nullopt;
 }
 
 }  // namespace hotloop

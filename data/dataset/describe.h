@@ -1,5 +1,6 @@
 // Environments as the field's JSON.
 #pragma once
+#include <optional>
 #include <string>
 
 #include "data/dataset/episode.h"
@@ -22,6 +23,9 @@ std::string provenance_json(const DatasetInfo& info);
 
 // The way back, of a dataset of a task that this program has. Error starting with `where` where it is not such a text.
 DatasetInfo info_from_provenance(const std::string& text, const std::string& where);
+
+// Of that task; nothing where this program has it not. Error as above.
+std::optional<ActionSpace> action_space_from_provenance(const std::string& text, const std::string& where);
 
 inline constexpr const char* kProvenanceKey = "hotloop";  // attribute or key that holds it
 

@@ -21,9 +21,9 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kRecording = "recording.json";
-constexpr const char *kIndex = "episodes.bin", *kProgress = "progress.bin";
-constexpr const char* kData[] = {kIndex,           "observation.bin", "action.bin",      "reward.bin",
-                                 "terminated.bin", "truncated.bin",   "reward_terms.bin"};
+constexpr const char *kIndex = "episodes.bin", *kProgress = "progress.bin", *kRewardTerms = "reward_terms.bin";
+constexpr const char* kData[] = {kIndex,           "observation.bin", "action.bin", "reward.bin",
+                                 "terminated.bin", "truncated.bin",   kRewardTerms};
 constexpr std::uint64_t kMaxRecordingBytes = 1 << 20;
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 40;  // their bytes can be counted, whatever the task
 
@@ -77,6 +77,17 @@ Json members(const Json& value) {
   return inner.is_object() ? inner : Json();
 }
 
+// Which version has begun the recording; `version` where that is lost.
+std::string version_of(const fs::path& folder, const std::string& version) {
+  try {
+    const auto recording = parse_json_object<Json>(EpisodeSpool::recording_of(folder), "");
+    const auto was = recording.find("version");
+    return was != recording.end() && was->is_string() ? was->get<std::string>() : version;
+  } catch (const Error&) {
+    return version;
+  }
+}
+
 // The first difference of two objects; "" for none.
 std::string first_difference(const Json& before, const Json& now) {
   for (const auto& [key, value] : now.items()) {
@@ -125,7 +136,7 @@ EpisodeSpool::EpisodeSpool(const fs::path& folder, detail::Descriptor lock, cons
       reward_(folder / "reward.bin"),
       terminated_(folder / "terminated.bin"),
       truncated_(folder / "truncated.bin"),
-      reward_terms_(folder / "reward_terms.bin") {}
+      reward_terms_(folder / kRewardTerms) {}
 
 EpisodeSpool EpisodeSpool::create(const fs::path& folder, const std::string& recording, const EnvSpec& env) {
   make_folder(folder);
@@ -156,6 +167,17 @@ bool EpisodeSpool::holds_data(const fs::path& folder) {
   return std::any_of(std::begin(kData), std::end(kData), [&](const char* name) {
     return fs::is_regular_file(folder / name, ignored) && fs::file_size(folder / name, ignored) > 0;
   });
+}
+
+void EpisodeSpool::check_version(const fs::path& folder, const std::string& version) {
+  const std::string was = version_of(folder, version);
+  std::error_code ignored;
+  // earlier versions had neither of the two
+  const bool older = !fs::exists(folder / kProgress, ignored) && !fs::exists(folder / kRewardTerms, ignored);
+  if (was == version && !older) return;
+  throw Error("the interrupted recording of '" + target_of(folder).string() + "' was begun by " +
+              (was == version ? "an earlier version of hotloop" : "hotloop " + shown(was) + ", this is " + version) +
+              "; finish it with that, or to record anew, " + remove_hint(folder));
 }
 
 void EpisodeSpool::restore_recording(const fs::path& folder, const std::string& recording) {

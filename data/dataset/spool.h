@@ -29,6 +29,8 @@ class EpisodeSpool {
   static std::string recording_of(const std::filesystem::path& folder);
   // Whether episodes are in it, or parts of some.
   static bool holds_data(const std::filesystem::path& folder);
+  // Error where another version of hotloop has left the spool in `folder`: `version` is this one's.
+  static void check_version(const std::filesystem::path& folder, const std::string& version);
   // Writes recording.json, lost, anew. Error where `recording` is not what it was.
   static void restore_recording(const std::filesystem::path& folder, const std::string& recording);
   // Error naming the first key of the JSON object `recording` that the spool in `folder` has otherwise.

@@ -4,12 +4,15 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "data/dataset/describe.h"
 #include "data/file.h"
 #include "data/hdf5_read.h"
 #include "data/hdf5_types.h"
+#include "data/inspect/dataset_actions.h"
 #include "data/inspect/inspect.h"
 #include "data/inspect/leaf.h"
 #include "data/json_text.h"
+#include "data/log/space_json.h"
 
 namespace hotloop {
 namespace {
@@ -49,12 +52,13 @@ Ends* flags_of(EpisodeSum& sum, const Layout& layout, const std::string& key) {
   return key == layout.truncated ? &sum.truncated : nullptr;
 }
 
-void read_leaf(const DataLeaf& leaf, const Layout& layout, const std::string& where, EpisodeSum& sum, Report& report) {
+void read_leaf(const DataLeaf& leaf, const Layout& layout, const std::string& where, EpisodeSum& sum,
+               DatasetActions& actions, Report& report) {
   Ends* const flags = flags_of(sum, layout, leaf.name);
   const bool reward = leaf.name == "rewards";
   if (!(reward || flags) || !leaf.dtype || leaf.row_numel() != 1) {
     if (reward || flags) report.problem(where + ": " + leaf.name + ": is not one number a step");
-    scan_leaf(leaf, where, report);
+    scan_leaf(leaf, where, report, leaf.name == "actions" ? actions.take(leaf, where) : TakeRows());
     return;
   }
   const std::size_t size = dtype_size(*leaf.dtype);
@@ -88,8 +92,8 @@ void check_return(const OpenHdf5& file, const std::string& group, double found, 
     report.problem(fmt::format("{}: rewards_sum says {}, its rewards sum to {}", where, said, found));
 }
 
-void read_episode(const OpenHdf5& file, const Layout& layout, const std::string& group, Content& content,
-                  Report& report) {
+void read_episode(const OpenHdf5& file, const Layout& layout, const std::string& group, DatasetActions& actions,
+                  Content& content, Report& report) {
   const std::string where = group.substr(group.rfind('/') + 1);
   const std::vector<DataLeaf> leaves = hdf5_leaves(file.file.get(), group, file.bytes, report);
   std::int64_t length = -1;
@@ -109,7 +113,7 @@ void read_episode(const OpenHdf5& file, const Layout& layout, const std::string&
     const std::int64_t wanted = length + (layout.has_last(leaf.name) ? 1 : 0);
     if (leaf.rows != wanted)
       report.problem(fmt::format("{}: {} has {} rows, must have {}", where, leaf.name, leaf.rows, wanted));
-    read_leaf(leaf, layout, where, sum, report);
+    read_leaf(leaf, layout, where, sum, actions, report);
   }
   for (const std::string key : layout.wanted)
     if (std::none_of(leaves.begin(), leaves.end(),
@@ -123,10 +127,11 @@ void read_episode(const OpenHdf5& file, const Layout& layout, const std::string&
 }
 
 // Episodes by their numbers from 0 on until all links of the group have been seen.
-Content read_episodes(const OpenHdf5& file, const Layout& layout, Report& report) {
+Content read_episodes(const OpenHdf5& file, const Layout& layout, const DatasetOrigin& origin, Report& report) {
   const Hdf5Handle parent(H5Gopen2(file.file.get(), layout.parent.c_str(), H5P_DEFAULT), layout.parent);
   H5G_info_t info{};
   hdf5_check(H5Gget_info(parent.get(), &info), layout.parent);
+  DatasetActions actions(origin, report);
   Content content;
   const auto links = static_cast<std::int64_t>(std::min<hsize_t>(info.nlinks, INT64_MAX));
   std::int64_t missing = 0, unreported = 0;
@@ -140,12 +145,13 @@ Content read_episodes(const OpenHdf5& file, const Layout& layout, Report& report
       report.problem(fmt::format("{} episodes before {}{} are missing", unreported, layout.prefix, i));
     unreported = 0;
     try {
-      read_episode(file, layout, group, content, report);
+      read_episode(file, layout, group, actions, content, report);
     } catch (const Error& e) {
       report.problem(e.what());
       ++content.episodes;
     }
   }
+  actions.finish();
   if (content.episodes < links)
     report.problem(fmt::format("{} entries of '{}' are no readable episodes", links - content.episodes, layout.parent));
   report.episodes = content.episodes;
@@ -157,38 +163,56 @@ void check_total(const char* name, std::int64_t said, std::int64_t found, Report
   if (said != found) report.problem(fmt::format("{} says {}, there are {}", name, said, found));
 }
 
+// The space that metadata.json tells. Others' may be of a kind that hotloop has not, or only in their env_spec.
+DatasetOrigin minari_origin(const json& metadata, const std::string& where, Report& report) {
+  DatasetOrigin origin{metadata.contains(kProvenanceKey)};
+  const auto text = metadata.find("action_space");
+  const std::string what = where + ": action_space";
+  try {
+    if (text == metadata.end() || !text->is_string()) throw Error(what + " is missing");
+    origin.action_space = action_space_of_json(text->get<std::string>(), what);
+  } catch (const Error& e) {
+    if (origin.ours) report.problem(e.what());
+  }
+  return origin;
+}
+
+void check_metadata(const json& metadata, const std::string& where, const Content& content, Report& report) {
+  for (const char* key : {"dataset_id", "minari_version", "algorithm_name", "description"})
+    if (const auto value = metadata.find(key); value != metadata.end() && value->is_string())
+      report.about.emplace_back(key, value->get<std::string>());
+  for (const auto& [key, found] : {std::pair("total_episodes", content.episodes), {"total_steps", content.steps}}) {
+    const auto said = metadata.find(key);
+    if (said == metadata.end() || !said->is_number_integer())
+      report.problem(where + ": " + key + " is missing");
+    else
+      check_total(key, said->get<std::int64_t>(), found, report);
+  }
+}
+
 }  // namespace
 
 void inspect_minari(const OpenHdf5& file, const fs::path& path, Report& report) {
   const auto has_last = [](const std::string& key) {
     return key.starts_with("observations") || key.starts_with("infos");
   };
-  const Content content = read_episodes(file,
-                                        {"/",
-                                         "episode_",
-                                         "total_steps",
-                                         "terminations",
-                                         "truncations",
-                                         has_last,
-                                         {"observations", "actions", "rewards", "terminations", "truncations"}},
-                                        report);
-  json meta;
+  const Layout layout = {"/",
+                         "episode_",
+                         "total_steps",
+                         "terminations",
+                         "truncations",
+                         has_last,
+                         {"observations", "actions", "rewards", "terminations", "truncations"}};
+  json metadata;
+  DatasetOrigin origin;
   try {
-    meta = parse_json_object(read_file(path, kMaxMetadata), path.string());
+    metadata = parse_json_object(read_file(path, kMaxMetadata), path.string());
+    origin = minari_origin(metadata, path.string(), report);
   } catch (const Error& e) {
     report.problem(e.what());
-    return;
   }
-  for (const char* key : {"dataset_id", "minari_version", "algorithm_name", "description"})
-    if (const auto value = meta.find(key); value != meta.end() && value->is_string())
-      report.about.emplace_back(key, value->get<std::string>());
-  for (const auto& [key, found] : {std::pair("total_episodes", content.episodes), {"total_steps", content.steps}}) {
-    const auto said = meta.find(key);
-    if (said == meta.end() || !said->is_number_integer())
-      report.problem(path.string() + ": " + key + " is missing");
-    else
-      check_total(key, said->get<std::int64_t>(), found, report);
-  }
+  const Content content = read_episodes(file, layout, origin, report);
+  if (metadata.is_object()) check_metadata(metadata, path.string(), content, report);
 }
 
 void inspect_robomimic(const OpenHdf5& file, Report& report) {
@@ -196,7 +220,7 @@ void inspect_robomimic(const OpenHdf5& file, Report& report) {
   const Content content = read_episodes(
       file,
       {"/data/", "demo_", "num_samples", "terminated", "truncated", has_last, {"obs", "actions", "rewards", "dones"}},
-      report);
+      hdf5_origin(file.file.get(), "data", report), report);
   try {
     const Hdf5Handle data(H5Gopen2(file.file.get(), "data", H5P_DEFAULT), "data");
     check_total("attribute 'total'", read_integer_attribute(data.get(), "total", "data"), content.steps, report);

@@ -4,6 +4,7 @@
 #include "data/dataset/describe.h"
 #include "data/hdf5_read.h"
 #include "data/hdf5_types.h"
+#include "data/inspect/dataset_actions.h"
 #include "data/inspect/inspect.h"
 #include "data/inspect/leaf.h"
 #include "data/memmap_meta.h"
@@ -49,7 +50,7 @@ class Column {
 };
 
 struct Names {
-  const char *reward, *terminated, *truncated, *done, *episode;
+  const char *action, *reward, *terminated, *truncated, *done, *episode;
 };
 
 // Walks the steps in their order and cuts them into episodes.
@@ -85,16 +86,19 @@ void read_steps(const std::vector<DataLeaf>& leaves, const Names& names, bool mu
 }
 
 // All leaves have one row a step.
-void read_flat(const std::vector<DataLeaf>& leaves, std::int64_t steps, const Names& names, bool must_end,
+void read_flat(const std::vector<DataLeaf>& leaves, std::int64_t steps, const Names& names, const DatasetOrigin& origin,
                Report& report) {
+  DatasetActions actions(origin, report);
   report.steps = steps;
   for (const DataLeaf& leaf : leaves) {
     if (leaf.rows != steps && !leaf.name.starts_with("metadata/"))
       report.problem(fmt::format("{}: has {} rows, must have {}", leaf.name, leaf.rows, steps));
-    scan_leaf(leaf, report.format, report);
+    scan_leaf(leaf, report.format, report, leaf.name == names.action ? actions.take(leaf, "") : TakeRows());
   }
+  actions.finish();
   try {
-    read_steps(leaves, names, must_end, report);
+    // others' files may end in the middle of an episode, and know no time limit
+    read_steps(leaves, names, origin.ours, report);
   } catch (const Error& e) {
     report.problem(e.what());
   }
@@ -128,9 +132,8 @@ void inspect_d4rl(const OpenHdf5& file, Report& report) {
   const DataLeaf* const steps = actions ? actions : find_leaf(leaves, "rewards");
   for (const char* key : {"observations", "actions"})
     if (!find_leaf(leaves, key)) report.problem(std::string(key) + " is missing");
-  // others' files may end in the middle of an episode, and know no time limit
-  const bool ours = H5Aexists(file.file.get(), kProvenanceKey) > 0;
-  read_flat(leaves, steps ? steps->rows : 0, {"rewards", "terminals", "timeouts", "", ""}, ours, report);
+  read_flat(leaves, steps ? steps->rows : 0, {"actions", "rewards", "terminals", "timeouts", "", ""},
+            hdf5_origin(file.file.get(), "/", report), report);
 }
 
 void inspect_tensordict(const fs::path& folder, Report& report) {
@@ -143,12 +146,18 @@ void inspect_tensordict(const fs::path& folder, Report& report) {
   } catch (const Error& e) {
     report.problem(e.what());
   }
+  const DatasetOrigin origin = read_origin(report, [&](DatasetOrigin& o) {
+    o.ours = meta.contains(kProvenanceKey);
+    if (o.ours)
+      o.action_space =
+          action_space_from_provenance(meta.text(kProvenanceKey), fmt::format("meta.json: '{}'", kProvenanceKey));
+  });
   std::vector<DataLeaf> leaves;
   collect(meta, "", 0, leaves, report);
   for (const char* key : {"observation", "action"})
     if (!find_leaf(leaves, key)) report.problem(std::string(key) + " is missing");
-  read_flat(leaves, steps, {"next/reward", "next/terminated", "next/truncated", "next/done", "episode"},
-            meta.contains(kProvenanceKey), report);
+  read_flat(leaves, steps, {"action", "next/reward", "next/terminated", "next/truncated", "next/done", "episode"},
+            origin, report);
 }
 
 }  // namespace hotloop

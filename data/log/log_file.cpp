@@ -1,6 +1,8 @@
 #include "data/log/log_file.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -122,14 +124,26 @@ void LogFile::read_env_index() {
 
 void LogFile::find_keys(std::vector<std::string>& problems) {
   const std::string what = path_.string();
+  // beside the keys; open_others and count_iterations read them
+  const std::set<std::string> sets = {"env_index", "last_observation", "state"};
+  const std::map<std::string, std::set<std::string>> tables = {{"final", {"row", "env", "observation"}},
+                                                               {"iteration", {"index", "global_step", "final_end"}}};
   for (const std::string& name : hdf5_names(file_.get(), "/", what)) {
-    if (name == "env_index" || name == "last_observation" || name == "state" || name == "final" || name == "iteration")
-      continue;
+    if (sets.contains(name)) continue;
+    const auto table = tables.find(name);
     if (!hdf5_is_group(file_.get(), name)) {
-      add_key(name, problems);
+      if (table == tables.end()) add_key(name, problems);
       continue;
     }
-    for (const std::string& inner : hdf5_names(file_.get(), name, what)) add_key(name + "/" + inner, problems);
+    const std::vector<std::string> inner = hdf5_names(file_.get(), name, what);
+    if (inner.empty()) problems.push_back(what + ": '" + one_line(name) + "' is an empty group");
+    for (const std::string& set : inner) {
+      const std::string path = name + "/" + set;
+      if (table == tables.end())
+        add_key(path, problems);
+      else if (!table->second.contains(set))
+        problems.push_back(what + ": '" + one_line(path) + "' is nothing that a log holds");
+    }
   }
 }
 
@@ -147,7 +161,10 @@ void LogFile::add_key(const std::string& name, std::vector<std::string>& problem
       bytes *= static_cast<double>(set.dims[k]);
     }
     if (bytes <= 0) throw Error(set.where + " is empty");
-    check_size(bytes, set.where);
+    // readers hold the rows of a whole iteration, of which each that is there was written
+    const bool any = set.dims[0] >= static_cast<hsize_t>(info_.num_steps);
+    check_size(any ? bytes * static_cast<double>(info_.num_steps) * static_cast<double>(env_index_.size()) : bytes,
+               set.where);
     key.units = read_text_attribute(set.set.get(), "units", set.where);
     key.description = read_text_attribute(set.set.get(), "description", set.where);
     if (H5Aexists(set.set.get(), "names") > 0) {

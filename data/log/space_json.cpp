@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -47,6 +48,15 @@ BoxSpace box_of(const nlohmann::json& space) {
   return box;
 }
 
+// Choices are counted from 0; others' may begin elsewhere.
+void check_start(const nlohmann::json& space) {
+  const auto start = space.find("start");
+  if (start == space.end()) return;
+  const auto is_zero = [](const nlohmann::json& value) { return value == 0; };
+  if (start->is_array() ? !std::all_of(start->begin(), start->end(), is_zero) : !is_zero(*start))
+    throw Error("its start is not 0");
+}
+
 // What a space's text lacks is an Error that names it.
 template <class Read>
 auto read_space(const std::string& text, const std::string& where, const Read& read) {
@@ -66,6 +76,7 @@ BoxSpace box_of_json(const std::string& text, const std::string& where) { return
 
 ActionSpace action_space_of_json(const std::string& text, const std::string& where) {
   return read_space(text, where, [](const nlohmann::json& space) {
+    check_start(space);
     if (space.at("type") == "Discrete") return ActionSpace::discrete(space.at("n").get<int>());
     if (space.at("type") == "MultiDiscrete")
       return ActionSpace::multi_discrete(space.at("nvec").get<decltype(ActionSpace::nvec)>());

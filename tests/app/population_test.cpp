@@ -7,6 +7,7 @@
 #include <iterator>
 #include <thread>
 
+#include "sim/core/device.h"
 #include "tests/app/bad_input.h"
 #include "tests/app/program.h"
 #include "tests/app/small_run.h"
@@ -87,6 +88,56 @@ TEST(Population, GoesOnAfterKills) {
   for (const char* member : {"0000", "0001", "0002", "0003"})
     expect_same_run(whole / "members" / member, killed / "members" / member);
   EXPECT_EQ(text_of(whole / "members.csv"), text_of(killed / "members.csv"));
+}
+
+void wait_for(const fs::path& path) {
+  for (int tries = 0; tries < 6000 && !fs::exists(path); ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ASSERT_TRUE(fs::exists(path));
+}
+
+// A member that is trained when its folder goes is saved in a new one; one that is done has no scores.
+TEST(Population, MembersWhoseFoldersAreRemoved) {
+  const TempFolder folder;
+  const fs::path population = folder / "population", members = population / "members";
+  Program program(small_run(population, {"--num-seeds", "2", "--num-threads", "1", "--checkpoint-interval", "100000",
+                                         "--eval-interval", "100000", "--total-timesteps", "200000"}));
+  wait_for(members / "0001" / "metrics.csv");
+  fs::remove_all(members / "0000");
+  fs::rename(members / "0001", folder / "moved");
+  const ProgramResult result = program.wait(kLimit);
+  EXPECT_EQ(result.status, 0) << result.err;
+  const auto says = [&](const std::string& words) { return result.err.find(words) != std::string::npos; };
+  EXPECT_TRUE(says("0001' was removed while the training ran: made again")) << result.err;
+  EXPECT_TRUE(says("0000' was removed: it has no scores")) << result.err;
+  const std::vector<std::string> lines = lines_of(population / "members.csv");
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[1], "0000,3,,,,");
+  EXPECT_TRUE(lines[2].starts_with("0001,4,")) << lines[2];
+  EXPECT_EQ(fs::read_symlink(population / "best"), fs::path("members/0001"));
+  EXPECT_TRUE(fs::exists(population / "best" / "latest.safetensors"));
+}
+
+// In the same kernels.
+TEST(GpuPopulation, AMemberWhoseFolderIsRemovedGoesOn) {
+  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
+  const TempFolder folder;
+  const fs::path population = folder / "population", member = population / "members" / "0001";
+  // seldom written, so that no writing is under way when the folder goes
+  Program program(
+      small_run(population, {"--num-seeds", "3", "--device", "cuda", "--total-timesteps", "1e10",
+                             "--checkpoint-interval", "3000", "--eval-interval", "0", "--log-interval", "100000"}));
+  wait_for(member / "latest.safetensors");
+  fs::rename(member, folder / "moved");
+  wait_for(member / "latest.safetensors");
+  program.signal(SIGINT);
+  const ProgramResult result = program.wait(kLimit);
+  EXPECT_EQ(result.status, 128 + SIGINT) << result.err;
+  EXPECT_NE(result.err.find("0001' was removed while the training ran: made again"), std::string::npos) << result.err;
+  Program again({"train", "--resume", population.string()});
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  again.signal(SIGINT);
+  EXPECT_EQ(again.wait(kLimit).status, 128 + SIGINT);
 }
 
 TEST(Population, RefusesWhatMakesNoSense) {

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,9 +70,9 @@ bool drain(const Pipe& out, const Pipe& err, ProgramResult& result, Clock::time_
   return true;
 }
 
-int wait_for(pid_t child) {
+int wait_for(pid_t child, rusage* usage = nullptr) {
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  while (::wait4(child, &status, 0, usage) < 0 && errno == EINTR) {
   }
   return status;
 }
@@ -102,8 +103,10 @@ ProgramResult Program::wait(double timeout_seconds) {
   const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_seconds));
   result.timed_out = !drain(pipes_->out, pipes_->err, result, Clock::now() + limit);
   if (result.timed_out) ::kill(child_, SIGKILL);
-  const int status = wait_for(child_);
+  rusage usage{};
+  const int status = wait_for(child_, &usage);
   child_ = -1;
+  result.peak_kilobytes = usage.ru_maxrss;
   result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
 }

@@ -13,6 +13,7 @@ struct ProgramResult {
   int status = -1;  // exit status; 128 + signal where one ended it
   bool timed_out = false;
   std::string out, err;
+  long peak_kilobytes = 0;  // of memory, of it or the largest program that it started
 };
 
 // The program at work.

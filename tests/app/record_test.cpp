@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "data/dataset/spool.h"
 #include "data/dataset/writer.h"
 #include "data/file.h"
+#include "sim/core/registry.h"
 #include "tests/app/bad_input.h"
 #include "tests/app/program.h"
 #include "tests/app/reference_episodes.h"
@@ -201,6 +203,21 @@ TEST(Record, ASecondProcessIsToldAndASignalSaysWhatIsKept) {
   EXPECT_EQ(read_file(spool / "recording.json", UINT64_MAX), recording);
   write_file(spool / "recording.json", "[1");
   check_bad_input({again, "set' is damaged; to record anew, remove the folder"}, folder.path());
+}
+
+TEST(Record, OneThatAnEarlierVersionHasBegunIsToldAsSuch) {
+  const TempFolder folder;
+  const fs::path spool = folder / ".set.recording";
+  EpisodeSpool::create(spool, "{}", find_environment("CartPole-v1").spec);
+  for (const char* name : {"progress.bin", "reward_terms.bin"}) fs::remove(spool / name);
+  Words words = record("CartPole-v1", "d4rl", "set", {"--random", "--episodes", "3"});
+  for (int resumed = 0; resumed < 2; ++resumed) {
+    check_bad_input({words,
+                     "set' was begun by an earlier version of hotloop; finish it with that, or to record anew, remove "
+                     "the folder"},
+                    folder.path());
+    words.push_back("--resume");
+  }
 }
 
 TEST(Record, BadInput) {

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "data/file.h"
+#include "data/hdf5_types.h"
 #include "data/log/log_reader.h"
 #include "data/log/space_json.h"
 #include "tests/data/log_rig.h"
@@ -181,6 +182,29 @@ TEST(Log, IterationsLoggedAgainCountOnce) {
   options.resume = true;
   write_small_log(path, spec, options, 4, 8);
   expect_small_log(LogReader(path), spec, range(0, 8));
+}
+
+// As chunks that were never written, which HDF5 reads as zeros.
+TEST(Log, ALeafOfWhichTheFileCannotHoldAnIterationIsNamed) {
+  const Hdf5Quiet quiet;
+  const TempFolder folder;
+  const fs::path path = folder / "log.h5";
+  write_small_log(path, small_log_spec(3, 4), {}, 0, 3);
+  EXPECT_TRUE(LogReader(path).problems().empty());
+  // one row of one world would do
+  const auto width = static_cast<hsize_t>(1000 * fs::file_size(path) / sizeof(float));
+  const hsize_t dims[] = {4, 3, width}, chunk[] = {1, 1, 8};
+  {
+    const Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), "log"),
+        plan(H5Pcreate(H5P_DATASET_CREATE), "plan"), space(H5Screate_simple(3, dims, nullptr), "space");
+    hdf5_check(H5Pset_chunk(plan.get(), 3, chunk), "plan");
+    const Hdf5Handle set(
+        H5Dcreate2(file.get(), "next/wide", H5T_IEEE_F32LE, space.get(), H5P_DEFAULT, plan.get(), H5P_DEFAULT), "set");
+    for (const char* key : {"units", "description"}) write_text_attribute(set.get(), key, "", "set");
+  }
+  const LogReader log(path);
+  ASSERT_EQ(log.problems().size(), 1u);
+  EXPECT_TRUE(log.problems()[0].ends_with("'next/wide' is larger than the file can hold")) << log.problems()[0];
 }
 
 TEST(Log, OpensInH5py) {

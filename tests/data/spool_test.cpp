@@ -156,6 +156,27 @@ TEST(Spool, ALostRecordingIsRestoredWhereItIsTheSame) {
   expect_holds(spool, {3});
 }
 
+TEST(Spool, AnotherVersionsIsToldAsSuch) {
+  const TempFolder folder;
+  const fs::path path = folder / ".spool.recording";
+  EpisodeSpool::create(path, R"({"version": "0.1.0"})", spec());
+  const auto told = [&](const char* version) {
+    return error_text([&] { EpisodeSpool::check_version(path, version); });
+  };
+  EXPECT_EQ(told("0.1.0"), "");
+  EXPECT_NE(told("0.2.0").find("spool' was begun by hotloop 0.1.0, this is 0.2.0; finish it with that, or to record "),
+            std::string::npos);
+  // of the two files that came late only the later one is missing
+  fs::rename(path / "progress.bin", folder / "progress.bin");
+  EXPECT_EQ(told("0.1.0"), "");
+  fs::remove(path / "reward_terms.bin");
+  EXPECT_NE(told("0.1.0").find("spool' was begun by an earlier version of hotloop; "), std::string::npos);
+  fs::rename(folder / "progress.bin", path / "progress.bin");
+  EXPECT_EQ(told("0.1.0"), "") << "damaged, which resume() says";
+  write_file(path / "recording.json", "[1");
+  EXPECT_EQ(told("0.2.0"), "");
+}
+
 TEST(Spool, AnotherRecordingIsNamedByWhatDiffers) {
   const TempFolder folder;
   const fs::path path = folder / ".spool.recording";

@@ -1,4 +1,7 @@
 // Policies of other programs: state dictionaries as they write them, with tensors renamed, removed and of other shapes.
+#include <algorithm>
+#include <span>
+
 #include "data/file.h"
 #include "sim/core/registry.h"
 #include "tests/fuzz/fuzz_input.h"
@@ -84,8 +87,8 @@ void fuzz_policy(std::string_view bytes) {
     std::size_t size = dtype_size(t.dtype);
     for (const std::int64_t n : t.shape) size *= static_cast<std::size_t>(n);
     std::vector<std::byte>& value = values.emplace_back(size);
-    const std::string_view given = input.take(input.empty() ? 0 : size);
-    std::memcpy(value.data(), given.data(), given.size());
+    const auto given = std::as_bytes(std::span(input.take(input.empty() ? 0 : size)));
+    std::copy(given.begin(), given.end(), value.begin());
   }
   for (std::size_t i = 0; i < file.size(); ++i)
     tensors.push_back({file[i].name, file[i].dtype, file[i].shape, values[i]});

@@ -38,6 +38,7 @@ void fuzz_spool(std::string_view bytes) {
   put_file(folder / "episodes.bin", records(input) + input.text());
   for (const char* name : {"observation", "action", "reward", "terminated", "truncated", "reward_terms"})
     put_file(folder / (std::string(name) + ".bin"), std::string(input.number<std::uint16_t>(), 'x'));
+  expect_calm([&] { EpisodeSpool::check_version(folder, "0.1.0"); });
   expect_calm([&] { EpisodeSpool::check_recording(folder, R"({"format": "minari", "episodes": 3, "seed": 1})"); });
   expect_calm([&] {
     EpisodeSpool spool = EpisodeSpool::resume(folder, env);
