@@ -259,7 +259,7 @@ TEST_F(GpuChain, TheLossWithinEqualsTheLossBetween) {
         difference += (a - b) * (a - b), size += b * b;
       }
     for (const auto& [name, of] : layers)
-      EXPECT_LE(std::sqrt(of.first), 3e-3 * std::sqrt(of.second)) << name;  // the heads' gradients: rounded to 16 bits
+      EXPECT_LE(std::sqrt(of.first), 1e-2 * std::sqrt(of.second)) << name;  // the heads' gradients have 16 bits
     ++taken;
   }
   EXPECT_GE(taken, 20);
