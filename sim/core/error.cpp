@@ -4,6 +4,8 @@
 #include <cctype>
 #include <numeric>
 
+#include "sim/core/value.h"
+
 namespace hotloop {
 namespace {
 
@@ -46,7 +48,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
   const std::string n = nearest(word, candidates);
-  return n.empty() ? "" : " (did you mean '" + n + "'?)";
+  return n.empty() ? "" : " (did you mean '" + one_line(n) + "'?)";
 }
 
 }  // namespace hotloop
