@@ -193,27 +193,20 @@ class StepByStep final : public TrainObserver {
   std::map<std::int64_t, std::vector<float>> then_;  // by steps of the training
 };
 
-void expect_replays(const char* device) {
+TEST(TrainingSource, ReplaysRolloutsStepByStep) {
   const TempFolder folder;
   for (const char* task : {"CartPole-v1", "InvertedPendulum-v5"})
     for (const char* road : {"fused", "generic"}) {
       SCOPED_TRACE(std::string(task) + " " + road);
       const TrainConfig config =
           small_training(folder.path() / (std::string(task) + road),
-                         {{"task", task, ""}, {"road", road, ""}, {"eval_interval", "0", ""}, {"device", device, ""}});
-      TrainingSource source(config, parse_device(device));
+                         {{"task", task, ""}, {"road", road, ""}, {"eval_interval", "0", ""}, {"device", "cpu", ""}});
+      TrainingSource source(config, parse_device("cpu"));
       StepByStep observer(source);
       ASSERT_EQ(train_quietly(config, {}, &observer), 0);
       EXPECT_GT(observer.compared, 2);
       EXPECT_GT(observer.steps, 64);
     }
-}
-
-TEST(TrainingSource, ReplaysRolloutsStepByStep) { expect_replays("cpu"); }
-
-TEST(TrainingSource, GpuReplaysRolloutsStepByStep) {
-  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
-  expect_replays("cuda");
 }
 
 // What the panels say of a training under way.

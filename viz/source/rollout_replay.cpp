@@ -9,7 +9,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kCardShare = 0.01, kHostShare = 0.05;  // of the time, for steps
+constexpr double kShare = 0.05;  // of the time, for steps
 
 std::unique_ptr<Batch> same_worlds(const TrainConfig& config, const EnvEntry& env, Device device) {
   BatchConfig batch;
@@ -97,8 +97,7 @@ void RolloutReplay::ask() {
 void RolloutReplay::pass(double seconds, double control_period) {
   if (!shows() || done_steps_ == num_steps_) take_next();
   if (!shows()) return ask();
-  const double share = exec_.device.is_cuda() ? kCardShare : kHostShare;
-  allowed_ = std::min(allowed_ + share * seconds, std::max(share, step_seconds_));
+  allowed_ = std::min(allowed_ + kShare * seconds, std::max(kShare, step_seconds_));
   due_ += seconds;
   while (due_ >= control_period && done_steps_ < num_steps_ && allowed_ >= step_seconds_) {
     step();

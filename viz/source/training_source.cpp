@@ -86,7 +86,8 @@ void TrainingSource::started(const Run& run) {
 }
 
 void TrainingSource::begin_replay(const Run& run) {
-  if (visual_.num_frames() == 0) return;
+  // beside a training on a card a replay has not been seen to work: its worlds are shown between iterations
+  if (visual_.num_frames() == 0 || exec_.device.is_cuda()) return;
   try {
     auto replay = std::make_unique<RolloutReplay>(run.config, find_environment(run.config.task), exec_);
     const std::lock_guard lock(mutex_);
