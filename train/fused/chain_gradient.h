@@ -53,7 +53,7 @@ struct ChainGradientOp {
   ChainGradient gradient;
 
   __device__ __forceinline__ void operator()(std::byte* memory) const {
-    const unsigned base = (shared_at(memory) + 1023) / 1024 * 1024, ones = base + kStages * kStageBytes;
+    const unsigned base = (shared_address(memory) + 1023) / 1024 * 1024, ones = base + kStages * kStageBytes;
     StageRing ring{base, ones + kOnesBytes, kStageBytes, kStages};
     if (threadIdx.x == 0) ring.init(8);
     for (int i = static_cast<int>(threadIdx.x); i < kOnesBytes / 4; i += kThreads)

@@ -23,13 +23,7 @@ struct ChainForwardOp {
 
   __device__ __forceinline__ void operator()(std::byte* memory) const {
     Block block(forward.pass, memory);
-    if (Block::brings()) {
-      Block::give_registers();
-      if (threadIdx.x == Block::kConsumers) block.each_tile([&](std::int64_t) { block.bring_forward(); });
-    } else {
-      Block::take_registers();
-      pass_tiles(block);
-    }
+    block.run([&](std::int64_t) { block.bring_forward(); }, [&] { pass_tiles(block); });
   }
 
  private:
@@ -60,13 +54,7 @@ struct ChainBackwardOp {
 
   __device__ __forceinline__ void operator()(std::byte* memory) const {
     Block block(backward.pass, memory);
-    if (Block::brings()) {
-      Block::give_registers();
-      if (threadIdx.x == Block::kConsumers) block.each_tile([&](std::int64_t) { block.bring_backward(); });
-    } else {
-      Block::take_registers();
-      pass_tiles(block);
-    }
+    block.run([&](std::int64_t) { block.bring_backward(); }, [&] { pass_tiles(block); });
   }
 
  private:

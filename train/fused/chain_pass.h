@@ -2,14 +2,11 @@
 // tile of 64 rows each through all layers.
 #pragma once
 #include "train/fused/activate.h"
-#include "train/fused/chain_ops.h"
-#include "train/fused/wgmma.h"
+#include "train/fused/chain_places.h"
+#include "train/fused/stage_ring.h"
+#include "train/fused/tile_tensor.h"
 
 namespace hotloop {
-
-__device__ __forceinline__ unsigned shared_at(const void* p) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(p));
-}
 
 // f with the activation as a type: code that all elements pass should not ask for it at each.
 template <class F>
@@ -24,56 +21,6 @@ __device__ __forceinline__ void with_chain_activation(Activation a, const F& f) 
   }
 }
 
-// Stages of shared memory that bulk copies fill in turn and warpgroups empty in turn.
-struct StageRing {
-  unsigned memory, barriers;  // two barriers a stage: full, empty
-  int bytes, stages;
-  int stage = 0;
-  unsigned parity = 0;
-  unsigned held = 0;  // `empty` of the stage that products may still read
-
-  __device__ __forceinline__ void init(int readers) const {
-    for (int s = 0; s < stages; ++s) {
-      barrier_init(barriers + 16 * s, 1);
-      barrier_init(barriers + 16 * s + 8, readers);
-    }
-    barrier_init_done();
-  }
-  __device__ __forceinline__ unsigned full() const { return barriers + 16 * stage; }
-  __device__ __forceinline__ unsigned empty() const { return full() + 8; }
-  __device__ __forceinline__ void next() {
-    if (++stage == stages) stage = 0, parity ^= 1;
-  }
-  // copy(to, full): starts copies of `size` bytes in all.
-  template <class F>
-  __device__ __forceinline__ void fill(int size, const F& copy) {
-    barrier_wait(empty(), parity ^ 1);
-    barrier_expect(full(), size);
-    copy(memory + stage * bytes, full());
-    next();
-  }
-  // multiply(from): queues products that read the next stage.
-  template <class F>
-  __device__ __forceinline__ void use(const F& multiply) {
-    barrier_wait(full(), parity);
-    open_products();
-    multiply(memory + stage * bytes);
-    close_products();
-    wait_products<1>();
-    give_back();
-    held = empty();
-    next();
-  }
-  __device__ __forceinline__ void drain() {
-    wait_products<0>();
-    give_back();
-    held = 0;
-  }
-  __device__ __forceinline__ void give_back() const {
-    if (held != 0 && threadIdx.x % 32 == 0) barrier_arrive(held);
-  }
-};
-
 // A pair of what layers make: activations of v0 and v1, and v0 and v1 times the slope at what they had made.
 template <class T, Activation kActivation>
 __device__ __forceinline__ std::uint32_t activate_pair(float v0, float v1) {
@@ -86,48 +33,6 @@ __device__ __forceinline__ std::uint32_t slope_pair(float v0, float v1, std::uin
   return T::pack(v0 * fast_slope<kActivation, true>(T::unpack(static_cast<std::uint16_t>(y))),
                  v1 * fast_slope<kActivation, true>(T::unpack(static_cast<std::uint16_t>(y >> 16))));
 }
-
-SIM_HD int hidden_layers(const ChainPass& pass) {
-  int most = pass.net[0].layers;
-  for (int n = 1; n < pass.nets; ++n) most = pass.net[n].layers > most ? pass.net[n].layers : most;
-  return most - 1;
-}
-SIM_HD int outputs_of(const ChainNet& net) { return net.layer[net.layers - 1].size.out; }
-SIM_HD int outputs_of(const ChainPass& pass) {
-  int most = outputs_of(pass.net[0]);
-  for (int n = 1; n < pass.nets; ++n) most = outputs_of(pass.net[n]) > most ? outputs_of(pass.net[n]) : most;
-  return most;
-}
-
-// Of a chain whose hidden layers pass for kN wide, with kTiles tiles at once.
-template <int kN, int kTiles>
-struct ChainPlaces {
-  static constexpr int kPanels = kN / 64, kStagePanels = 2, kStageBytes = kStagePanels * kPanelBytes;
-  static constexpr int kShared = 227 * 1024, kTermBytes = sizeof(LossTerms);
-
-  // The first input's panels lie where the second layer's results will.
-  SIM_HD static int tile_panels(int layers, int input_panels) {
-    const int hidden = kPanels * layers, inputs = kPanels + input_panels;
-    return hidden > inputs ? hidden : inputs;
-  }
-  // [bytes] of a tile's threads beside its panels: terms and scores of the loss, sums of gradients
-  SIM_HD static int loss_bytes(const ChainPass& pass) { return kTileRows * (pass.score_stride * 4 + kTermBytes); }
-  SIM_HD static int head_sum_bytes(const ChainPass& pass) { return pass.own_head ? kN * outputs_of(pass) * 4 : 0; }
-  SIM_HD static int first_sum_bytes(const ChainPass& pass) { return pass.own_first ? kN * (pass.inputs + 1) * 4 : 0; }
-  SIM_HD static int slot_bytes(const ChainPass& pass) {
-    return loss_bytes(pass) + head_sum_bytes(pass) + first_sum_bytes(pass);
-  }
-  // [bytes] beside the ring: alignment, tiles, gradients of heads, biases, barriers
-  SIM_HD static int fixed_bytes(const ChainPass& pass) {
-    const int layers = hidden_layers(pass);
-    return 1024 + kTiles * ((tile_panels(layers, panels_of(pass.inputs)) + 1) * kPanelBytes + slot_bytes(pass)) +
-           (layers * kN + 32) * 4 + 256;
-  }
-  SIM_HD static int stages_of(const ChainPass& pass) {
-    const int left = (kShared - fixed_bytes(pass)) / kStageBytes;
-    return left < 8 ? left : 8;
-  }
-};
 
 template <class T, int kN, int kTiles>
 class ChainBlock {
@@ -144,7 +49,7 @@ class ChainBlock {
       : pass_(pass), net_(pass.net[blockIdx.x % pass.nets]) {
     const int hidden = net_.layers - 1, most = hidden_layers(pass);
     const int panels = Places::tile_panels(most, panels_of(pass.inputs));
-    const unsigned base = (shared_at(memory) + 1023) / 1024 * 1024;
+    const unsigned base = (shared_address(memory) + 1023) / 1024 * 1024;
     const unsigned ring = base + kTiles * (panels + 1) * kPanelBytes;
     tiles_ = base + slot() * (panels + 1) * kPanelBytes;
     d_head_ = tiles_ + panels * kPanelBytes;
@@ -152,8 +57,8 @@ class ChainBlock {
     const unsigned biases = ring + stages * kStageBytes, barriers = biases + (most * kN + 32) * 4;
     ring_ = {ring, barriers, kStageBytes, stages};
     loaded_ = barriers + 16 * stages + 8 * slot();
-    biases_ = memory + (biases - shared_at(memory));
-    own_ = memory + (barriers - shared_at(memory)) + 256 + slot() * Places::slot_bytes(pass);
+    biases_ = memory + (biases - shared_address(memory));
+    own_ = memory + (barriers - shared_address(memory)) + 256 + slot() * Places::slot_bytes(pass);
     if (threadIdx.x == 0) {
       ring_.init(kConsumers / 32);
       for (int t = 0; t < kTiles; ++t) barrier_init(barriers + 16 * stages + 8 * t, 1);
@@ -165,7 +70,7 @@ class ChainBlock {
     for (int o = static_cast<int>(threadIdx.x); o < 32; o += kThreads)
       bias(hidden)[o] = bias_of(net_.layer[hidden].size, o);
     // sums of gradients, which begin at zero
-    auto* const sums = reinterpret_cast<float*>(memory + (barriers - shared_at(memory)) + 256);
+    auto* const sums = reinterpret_cast<float*>(memory + (barriers - shared_address(memory)) + 256);
     for (int e = static_cast<int>(threadIdx.x); e < kTiles * Places::slot_bytes(pass) / 4; e += kThreads)
       sums[e] = 0.0f;
     __syncthreads();
@@ -183,6 +88,17 @@ class ChainBlock {
   }
   __device__ __forceinline__ static void give_registers() {
     if constexpr (kTiles == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+  }
+  // Calls bring(tile) in one thread of the bringing warps for each of this block's rounds, and pass() in all others.
+  template <class Bring, class Pass>
+  __device__ __forceinline__ void run(const Bring& bring, const Pass& pass) const {
+    if (brings()) {
+      give_registers();
+      if (threadIdx.x == kConsumers) each_tile(bring);
+    } else {
+      take_registers();
+      pass();
+    }
   }
   // The first of the two rows of a tile whose results this thread holds, and the first of two columns in each eight.
   __device__ __forceinline__ static int row() { return static_cast<int>(threadIdx.x) % 128 / 32 * 16 + lane() / 4; }

@@ -12,14 +12,7 @@ struct ChainTrainOp {
 
   __device__ __forceinline__ void operator()(std::byte* memory) const {
     Block block(train.pass, memory);
-    if (Block::brings()) {
-      Block::give_registers();
-      if (threadIdx.x == Block::kConsumers)
-        block.each_tile([&](std::int64_t) { block.bring_forward(), block.bring_backward(); });
-    } else {
-      Block::take_registers();
-      pass_tiles(block);
-    }
+    block.run([&](std::int64_t) { block.bring_forward(), block.bring_backward(); }, [&] { pass_tiles(block); });
   }
 
  private:

@@ -11,8 +11,8 @@
 
 namespace hotloop {
 
-// How a product finds an operand that begins at `address`. Along: sums run along the rows of a panel; `across` bytes
-// apart lie its panels where they run down the columns and the operand is wider than one.
+// How a product finds an operand of panels that begins at `address`. across: bytes from one panel to the next, of an
+// operand wider than one whose sums run down its columns; others do not read it.
 __device__ __forceinline__ std::uint64_t operand_at(unsigned address, int across = 16) {
   constexpr std::uint64_t kEightRows = 8 * kPanelRowBytes / 16, kExchanged = 1;
   return static_cast<std::uint64_t>((address & 0x3ffff) / 16) | static_cast<std::uint64_t>(across / 16) << 16 |
