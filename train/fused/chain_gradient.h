@@ -46,14 +46,14 @@ inline void add_gradient_items(ChainGradient& to, const ChainPass& pass, int n, 
 
 template <class T, int kN>
 struct ChainGradientOp {
-  static constexpr int kPanels = kN / 64, kPart = 128, kParts = kN / kPart;
+  static constexpr int kPanels = kN / kPanelColumns;
   static constexpr int kStageBytes = (2 + kPanels) * kPanelBytes, kStages = kPanels == 4 ? 4 : 6;
-  static constexpr int kOnesBytes = 2048, kThreads = 2 * 128 + 32, kMinBlocks = 1;
-  static constexpr int kBytes = 1024 + kStages * kStageBytes + kOnesBytes + 256;
+  static constexpr int kOnesBytes = 512, kThreads = 2 * 128 + 32, kMinBlocks = 1;
+  static constexpr int kBytes = 128 + kStages * kStageBytes + kOnesBytes + 256;
   ChainGradient gradient;
 
   __device__ __forceinline__ void operator()(std::byte* memory) const {
-    const unsigned base = (shared_address(memory) + 1023) / 1024 * 1024, ones = base + kStages * kStageBytes;
+    const unsigned base = (shared_address(memory) + 127) / 128 * 128, ones = base + kStages * kStageBytes;
     StageRing ring{base, ones + kOnesBytes, kStageBytes, kStages};
     if (threadIdx.x == 0) ring.init(8);
     for (int i = static_cast<int>(threadIdx.x); i < kOnesBytes / 4; i += kThreads)
@@ -83,20 +83,17 @@ struct ChainGradientOp {
 
   __device__ __forceinline__ void multiply(StageRing& ring, const GradientItem& item, unsigned ones, int count) const {
     const int group = static_cast<int>(threadIdx.x) / 128;
-    float sums[kParts][kPart / 2], biases[8];
+    float sums[kN / 2], biases[8];
 #pragma unroll 1
     for (int n = 0; n < count; ++n)
       ring.use([&](unsigned from) {
         const unsigned d = from + group * kPanelBytes, x = from + 2 * kPanelBytes;
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
-          const int rows = 16 * k * kPanelRowBytes;
-#pragma unroll
-          for (int part = 0; part < kParts; ++part)
-            group_product<T, kPart, true, true>(sums[part], operand_at(d + rows),
-                                                operand_at(x + part * kPart / 64 * kPanelBytes + rows, kPanelBytes),
-                                                n > 0 || k > 0);
-          group_product<T, 16, true, false>(biases, operand_at(d + rows), operand_at(ones), n > 0 || k > 0);
+          const int rows = number_at(kTileRows, 16 * k, 0);
+          const std::uint64_t left = operand_at<true>(d + rows, kTileRows);
+          group_product<T, kN, true, true>(sums, left, operand_at<true>(x + rows, kTileRows), n > 0 || k > 0);
+          group_product<T, 16, true, false>(biases, left, operand_at<false>(ones, 16), n > 0 || k > 0);
         }
       });
     ring.drain();
@@ -111,14 +108,12 @@ struct ChainGradientOp {
       if (o >= item.size.out) continue;
       float* const weights = to + item.size.weight_at(o);
 #pragma unroll
-      for (int part = 0; part < kParts; ++part)
-#pragma unroll
-        for (int j = 0; j < kPart / 8; ++j) {
-          const int i = column + part * kPart + 8 * j;
-          if (part * kPart + 8 * j >= 64 * item.x_panels) continue;
-          if (i < item.size.in) weights[i] = any ? sums[part][4 * j + 2 * half] : 0.0f;
-          if (i + 1 < item.size.in) weights[i + 1] = any ? sums[part][4 * j + 2 * half + 1] : 0.0f;
-        }
+      for (int j = 0; j < kN / 8; ++j) {
+        const int i = column + 8 * j;
+        if (8 * j >= kPanelColumns * item.x_panels) continue;
+        if (i < item.size.in) weights[i] = any ? sums[4 * j + 2 * half] : 0.0f;
+        if (i + 1 < item.size.in) weights[i + 1] = any ? sums[4 * j + 2 * half + 1] : 0.0f;
+      }
       if (item.first_in == 0 && lane % 4 == 0) to[item.size.bias_at(o)] = any ? biases[2 * half] : 0.0f;
     }
   }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "train/fused/chain_places.h"
 #include "train/fused/network_layers.h"
-#include "train/fused/panel.h"
 #include "train/net_ops.h"
 
 namespace hotloop {
@@ -11,17 +11,14 @@ namespace {
 
 constexpr int kNumberBytes = 2;
 
-// Where number (row, column) of a matrix of panels with `rows` rows each lies [numbers].
-std::size_t in_panels(int rows, int row, int column) {
-  return static_cast<std::size_t>(column / kPanelColumns * rows * kPanelColumns +
-                                  panel_at(row, column % kPanelColumns) / kNumberBytes);
-}
-
-// Where each number of a layer's image lies in the parameters, -1: nowhere.
-std::vector<std::int32_t> image_of(const LayerSizes& s, int input_panels, int rows) {
-  std::vector<std::int32_t> from(static_cast<std::size_t>(input_panels * rows * kPanelColumns), -1);
+// Where each number of a layer's image lies in the parameters, -1: nowhere. turned: rows and columns exchanged.
+std::vector<std::int32_t> image_of(const LayerSizes& s, int columns, int rows, bool turned) {
+  std::vector<std::int32_t> from(static_cast<std::size_t>(columns * rows), -1);
   for (int o = 0; o < s.out; ++o)
-    for (int k = 0; k < s.in; ++k) from[in_panels(rows, o, k)] = static_cast<std::int32_t>(s.weight_at(o) + k);
+    for (int k = 0; k < s.in; ++k) {
+      const int at = turned ? number_at(columns, k, o) : number_at(rows, o, k);
+      from[static_cast<std::size_t>(at / kNumberBytes)] = static_cast<std::int32_t>(s.weight_at(o) + k);
+    }
   return from;
 }
 
@@ -42,29 +39,26 @@ class ChainNetwork final : public Network<float> {
     plan_own();
     partials_ = Buffer<float>(
         config.device, size(std::max(layer_splits(minibatch_rows_), own_ranges_.splits) * policy_.num_parameters));
-    const std::int64_t log_stds_rows = 4 * chain_tiles(minibatch_rows_), terms = chain_terms(pass_.multiprocessors);
+    const std::int64_t terms = pass_.multiprocessors;
     terms_ = Buffer<LossTerms>(config.device, size(terms));
     terms_scratch_ = Buffer<LossTerms>(config.device, size(loss_scratch(terms)));
-    if (policy_.log_std < 0) return;
-    d_log_std_ = Buffer<float>(config.device, size(log_stds_rows * policy_.action.dim()));
-    d_log_std_scratch_ = Buffer<float>(config.device, size(bias_scratch(log_stds_rows, policy_.action.dim())));
   }
 
   void act(const Exec& exec, std::int64_t rows, const float* observation, float* head, float* value) override {
     ChainPass pass = pass_of(rows);
     if (value == nullptr && pass.nets > 1) pass.nets = 1;
-    chain_forward(exec, number_, {pass, observation, nullptr, head, value});
+    chain_forward(exec, number_, {pass, {observation}, nullptr, head, value});
   }
   void evaluate(const Exec& exec, std::int64_t rows, const float* observation, float* value) override {
     ChainPass pass = pass_of(rows);
     pass.net[0] = pass.net[pass.nets - 1];
     pass.nets = 1;
-    chain_forward(exec, number_, {pass, observation, nullptr, nullptr, value});
+    chain_forward(exec, number_, {pass, {observation}, nullptr, nullptr, value});
   }
 
   void forward_backward(const Exec& exec, const float* observation, float* gradients, const Loss& loss) override {
     const ChainPass pass = pass_of(minibatch_rows_);
-    chain_forward(exec, number_, {pass, observation, x_.data(), head_.data(), value_.data()});
+    chain_forward(exec, number_, {pass, {observation}, x_, head_.data(), value_.data()});
     Part<float> part;
     part.end = minibatch_rows_;
     part.head = head_.data(), part.value = value_.data();
@@ -74,22 +68,20 @@ class ChainNetwork final : public Network<float> {
     // not divided by the rows: fp16 would lose them
     const auto rows = static_cast<float>(minibatch_rows_);
     chain_backward(exec, number_, {pass, d_head_.data(), d_value_.data(), rows});
-    weight_gradients(exec, pass, {}, gradients);
+    weight_gradients(exec, pass, {}, log_stds(), gradients);
   }
   bool ppo_pass(const Exec& exec, const PpoPass& ppo) override {
     ChainTrain train{};
     train.pass = train_pass_;
     train.update = ppo.update, train.head = ppo.head, train.batch = ppo.batch;
+    train.inputs = {ppo.batch.observation};
     train.advantage_terms = ppo.advantage_terms, train.log_std = ppo.log_std;
-    train.x = x_.data(), train.terms = terms_.data();
+    train.x = x_, train.terms = terms_.data();
     train.partials = partials_.data(), train.partial_stride = policy_.num_parameters;
-    train.d_log_std = log_stds() > 0 ? d_log_std_.data() : nullptr;
+    train.log_std_at = log_stds() > 0 ? policy_.log_std : -1;
     chain_train(exec, number_, train);
-    sum_loss_terms(exec, chain_terms(pass_.multiprocessors), terms_.data(), terms_scratch_.data(), ppo.out);
-    if (log_stds() > 0)
-      sum_columns(exec, 4 * chain_tiles(minibatch_rows_), log_stds(), d_log_std_.data(), d_log_std_scratch_.data(),
-                  ppo.gradients + policy_.log_std);
-    weight_gradients(exec, train.pass, own_ranges_, ppo.gradients);
+    sum_loss_terms(exec, pass_.multiprocessors, terms_.data(), terms_scratch_.data(), ppo.out);
+    weight_gradients(exec, train.pass, own_ranges_, 0, ppo.gradients);
     return true;
   }
   std::int64_t parts() const override { return 1; }
@@ -102,12 +94,15 @@ class ChainNetwork final : public Network<float> {
 
  private:
   void plan(Device device);
+  void allocate(Device device);
   // The pass of ppo_pass, and which gradients come in parts of its own.
   void plan_own();
-  void weight_gradients(const Exec& exec, const ChainPass& pass, const PartialRanges& own, float* gradients) {
-    chain_gradient(exec, number_, pass, x_.data(), partials_.data(), policy_.num_parameters);
+  // without: parameters from log_std on whose gradients came another way.
+  void weight_gradients(const Exec& exec, const ChainPass& pass, const PartialRanges& own, int without,
+                        float* gradients) {
+    chain_gradient(exec, number_, pass, x_, partials_.data(), policy_.num_parameters);
     sum_partials(exec, policy_.num_parameters, layer_splits(minibatch_rows_), own, partials_.data(),
-                 1.0f / static_cast<float>(minibatch_rows_), std::max<std::int64_t>(policy_.log_std, 0), log_stds(),
+                 1.0f / static_cast<float>(minibatch_rows_), std::max<std::int64_t>(policy_.log_std, 0), without,
                  gradients);
   }
   // Parameters of the policy that no layer makes.
@@ -124,9 +119,10 @@ class ChainNetwork final : public Network<float> {
   ChainPass pass_{}, train_pass_{};
   PartialRanges own_ranges_;
   Buffer<std::int32_t> image_of_;  // where each number of image_ lies in the parameters
-  Buffer<std::byte> image_, x_;
+  Buffer<std::byte> image_;
+  void* x_ = nullptr;
   std::vector<Buffer<std::byte>> kept_;
-  Buffer<float> head_, value_, d_head_, d_value_, partials_, d_log_std_, d_log_std_scratch_;
+  Buffer<float> head_, value_, d_head_, d_value_, partials_;
   Buffer<LossTerms> terms_, terms_scratch_;
 };
 
@@ -134,8 +130,7 @@ void ChainNetwork::plan_own() {
   train_pass_ = pass_of(minibatch_rows_);
   train_pass_.score_stride = chain_score_stride(static_cast<int>(policy_.head_dim()), log_stds());
   plan_own_gradients(train_pass_);
-  if (!train_pass_.own_head && !train_pass_.own_first) return;
-  own_ranges_.splits = chain_slots(train_pass_);
+  own_ranges_.splits = chain_parts(train_pass_);
   const auto add = [&](std::int64_t begin, std::int64_t n) {
     own_ranges_.begin[own_ranges_.count] = begin;
     own_ranges_.end[own_ranges_.count++] = begin + n;
@@ -150,51 +145,55 @@ void ChainNetwork::plan_own() {
     if (train_pass_.own_head) add_layer(net.layer[net.layers - 1].size);
     if (train_pass_.own_first) add_layer(net.layer[0].size);
   }
+  if (log_stds() > 0) add(policy_.log_std, log_stds());
 }
 
 void ChainNetwork::plan(Device device) {
   const std::vector<NetworkLayers> nets = network_layers(policy_);
-  int widest = 0;
-  for (const NetworkLayers& net : nets)
-    for (std::size_t l = 0; l + 1 < net.size(); ++l) widest = std::max(widest, net[l].size.out);
   pass_.nets = static_cast<int>(nets.size());
-  pass_.width = chain_width(widest);
   pass_.activation = nets[0][0].activation;
-  std::vector<std::int32_t> from;
-  std::vector<std::size_t> images;
-  // bulk copies bring whole tiles of every warpgroup of a block
-  const std::int64_t tiles = (minibatch_rows_ + 2 * kTileRows - 1) / (2 * kTileRows) * 2;
-  const auto keep = [&](int panels) {
-    kept_.emplace_back(device, static_cast<std::size_t>(tiles * panels * kPanelBytes));
-    return kept_.back().data();
-  };
-  x_ = Buffer<std::byte>(device, static_cast<std::size_t>(tiles * panels_of(pass_.inputs) * kPanelBytes));
   for (int n = 0; n < pass_.nets; ++n) {
     const NetworkLayers& net = nets[static_cast<std::size_t>(n)];
     ChainNet& to = pass_.net[n];
     to.layers = static_cast<int>(net.size());
     to.actor = n == 0 ? static_cast<int>(policy_.head_dim()) : 0;
-    for (int l = 0; l < to.layers; ++l) {
-      const bool head = l + 1 == to.layers;
-      ChainLayer& layer = to.layer[l];
-      layer.size = net[static_cast<std::size_t>(l)].size;
+    for (int l = 0; l < to.layers; ++l) to.layer[l].size = net[static_cast<std::size_t>(l)].size;
+  }
+  pass_.score_stride = minibatch_rows_ == 0 ? 0 : chain_score_stride(static_cast<int>(policy_.head_dim()), log_stds());
+  plan_chain(pass_);
+  allocate(device);
+}
+
+// What a way back needs, and the images of the weights.
+void ChainNetwork::allocate(Device device) {
+  const std::int64_t tiles = chain_tiles(minibatch_rows_);
+  const auto keep = [&](int panels) {
+    kept_.emplace_back(device, static_cast<std::size_t>(tiles * panels * kPanelBytes));
+    return kept_.back().data();
+  };
+  std::vector<std::int32_t> from;
+  std::vector<std::pair<const void**, std::size_t>> images;  // and where they begin
+  const auto add_image = [&](const void*& image, const LayerSizes& s, int columns, int rows, bool turned) {
+    images.emplace_back(&image, from.size());
+    const std::vector<std::int32_t> own = image_of(s, columns, rows, turned);
+    from.insert(from.end(), own.begin(), own.end());
+  };
+  x_ = keep(panels_of(pass_.inputs));
+  for (int n = 0; n < pass_.nets; ++n)
+    for (int l = 0; l < pass_.net[n].layers; ++l) {
+      const bool head = l + 1 == pass_.net[n].layers;
+      ChainLayer& layer = pass_.net[n].layer[l];
       const int panels = head ? 1 : panels_of(pass_.width);
-      images.push_back(from.size());
-      const std::vector<std::int32_t> own =
-          image_of(layer.size, panels_of(l == 0 ? pass_.inputs : pass_.width), head ? kChainOutputs : pass_.width);
-      from.insert(from.end(), own.begin(), own.end());
       layer.y = head ? nullptr : keep(panels);
       layer.d = keep(panels);
+      add_image(layer.image, layer.size, input_columns(pass_, l), head ? pass_.head_rows : pass_.width, false);
+      if (pass_.ring && !head && l > 0) add_image(layer.turned, layer.size, pass_.width, pass_.width, true);
     }
-  }
   image_of_ = Buffer<std::int32_t>(device, from.size());
   copy_async(Exec{device}, image_of_.data(), device, from.data(), {}, image_of_.bytes());
   synchronize(Exec{device});
   image_ = Buffer<std::byte>(device, from.size() * kNumberBytes);
-  std::size_t i = 0;
-  for (int n = 0; n < pass_.nets; ++n)
-    for (int l = 0; l < pass_.net[n].layers; ++l)
-      pass_.net[n].layer[l].image = image_.data() + images[i++] * kNumberBytes;
+  for (const auto& [image, begin] : images) *image = image_.data() + begin * kNumberBytes;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// One multiprocessor's way through a chain of layers: a warp brings panels of weights into a ring, warpgroups pass a
-// tile of 64 rows each through all layers.
+// One multiprocessor's way through a chain of layers. Warpgroups pass a tile of 64 rows each through all layers and
+// back, and keep its activations in registers: what a product leaves there is the next one's left operand. The right
+// ones, weights, are in shared memory from the start, or a warp brings them through a ring.
 #pragma once
 #include "train/fused/activate.h"
 #include "train/fused/chain_places.h"
@@ -34,262 +35,229 @@ __device__ __forceinline__ std::uint32_t slope_pair(float v0, float v1, std::uin
                  v1 * fast_slope<kActivation, true>(T::unpack(static_cast<std::uint16_t>(y >> 16))));
 }
 
-template <class T, int kN, int kTiles>
+template <class T, int kN, bool kRing>
 class ChainBlock {
  public:
-  using Places = ChainPlaces<kN, kTiles>;
-  static constexpr int kPanels = Places::kPanels, kStageBytes = Places::kStageBytes;
-  // A stage of weights is a panel's 64 inputs (outputs) by 128 outputs (inputs): a part of the results.
-  static constexpr int kPart = 128, kParts = kN / kPart;
+  using Places = ChainPlaces<kN, kRing>;
+  static constexpr int kTiles = Places::kTiles, kSteps = kN / 16, kPanels = kN / kPanelColumns;
+  static constexpr int kConsumers = 128 * kTiles, kThreads = kConsumers + (kRing ? 128 : 0);
   static constexpr int kTileBytes = kPanels * kPanelBytes;
-  using Results = float[kParts][kPart / 2];  // this thread's of a layer; local to each, so that none outlives its use
-  static constexpr int kConsumers = 128 * kTiles, kThreads = kConsumers + 128;
+  using Results = float[kN / 2];       // this thread's of a layer; local to each, so that none outlives its use
+  using Held = std::uint32_t[kN / 4];  // this thread's activations of a layer, as held_product takes them
 
-  __device__ __forceinline__ ChainBlock(const ChainPass& pass, std::byte* memory)
-      : pass_(pass), net_(pass.net[blockIdx.x % pass.nets]) {
-    const int hidden = net_.layers - 1, most = hidden_layers(pass);
-    const int panels = Places::tile_panels(most, panels_of(pass.inputs));
-    const unsigned base = (shared_address(memory) + 1023) / 1024 * 1024;
-    const unsigned ring = base + kTiles * (panels + 1) * kPanelBytes;
-    tiles_ = base + slot() * (panels + 1) * kPanelBytes;
-    d_head_ = tiles_ + panels * kPanelBytes;
-    const int stages = Places::stages_of(pass);
-    const unsigned biases = ring + stages * kStageBytes, barriers = biases + (most * kN + 32) * 4;
-    ring_ = {ring, barriers, kStageBytes, stages};
-    loaded_ = barriers + 16 * stages + 8 * slot();
-    biases_ = memory + (biases - shared_address(memory));
-    own_ = memory + (barriers - shared_address(memory)) + 256 + slot() * Places::slot_bytes(pass);
-    if (threadIdx.x == 0) {
-      ring_.init(kConsumers / 32);
-      for (int t = 0; t < kTiles; ++t) barrier_init(barriers + 16 * stages + 8 * t, 1);
-      barrier_init_done();
-    }
+  // kept_inputs: [tiles, panels of inputs, 8, 64, 8] of forward<true>.
+  __device__ __forceinline__ ChainBlock(const ChainPass& pass, void* kept_inputs, std::byte* memory)
+      : pass_(pass),
+        net_(pass.net[blockIdx.x % pass.nets]),
+        slot_(__shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0)),
+        outputs_(outputs_of(net_)),
+        tiles_(static_cast<int>(chain_tiles(pass.rows))),
+        kept_inputs_(kept_inputs) {
+    const int most = hidden_layers(pass), hidden = net_.layers - 1;
+    const unsigned start = (shared_address(memory) + 127) / 128 * 128;
+    std::byte* at = memory + (start - shared_address(memory));
+    weights_ = start;
+    const int stages = kRing ? Places::stages_of(pass) : 0;
+    at += kRing ? stages * Places::kStageBytes : Places::weight_bytes(pass);
+    slots_ = at, slot_bytes_ = Places::slot_bytes(pass);
+    right_ = shared_address(at) + slot_ * slot_bytes_;
+    staged_ = right_ + Places::right_bytes(pass);
+    head_sums_ = reinterpret_cast<float*>(at + slot_ * slot_bytes_ + Places::operand_bytes(pass));
+    first_sums_ = head_sums_ + Places::head_sum_bytes(pass) / 4;
+    terms_ = reinterpret_cast<LossTerms*>(first_sums_ + Places::first_sum_bytes(pass) / 4);
+    at += kTiles * Places::slot_bytes(pass);
+    biases_ = reinterpret_cast<float*>(at);
+    barriers_ = shared_address(at + Places::bias_bytes(pass));
+    if constexpr (kRing) ring_ = {weights_, barriers_, Places::kStageBytes, stages};
+    if (threadIdx.x == 0) begin_weights();
     for (int l = 0; l < hidden; ++l)
       for (int o = static_cast<int>(threadIdx.x); o < kN; o += kThreads)
         bias(l)[bias_place(o)] = bias_of(net_.layer[l].size, o);
-    for (int o = static_cast<int>(threadIdx.x); o < 32; o += kThreads)
-      bias(hidden)[o] = bias_of(net_.layer[hidden].size, o);
-    // sums of gradients, which begin at zero
-    auto* const sums = reinterpret_cast<float*>(memory + (barriers - shared_address(memory)) + 256);
-    for (int e = static_cast<int>(threadIdx.x); e < kTiles * Places::slot_bytes(pass) / 4; e += kThreads)
-      sums[e] = 0.0f;
+    for (int o = static_cast<int>(threadIdx.x); o < kChainOutputs; o += kThreads)
+      bias(most)[o] = bias_of(net_.layer[hidden].size, o);
+    // sums and terms begin at zero; so do gradients by outputs that there are not
+    auto* const zeros = reinterpret_cast<uint4*>(slots_);
+    for (int e = static_cast<int>(threadIdx.x); e < kTiles * Places::slot_bytes(pass) / 16; e += kThreads)
+      zeros[e] = make_uint4(0, 0, 0, 0);
     __syncthreads();
   }
 
   // Which of the block's tiles this thread works at.
-  __device__ __forceinline__ static int slot() { return static_cast<int>(threadIdx.x) / 128; }
+  __device__ __forceinline__ int slot() const { return slot_; }
   __device__ __forceinline__ static int index() { return static_cast<int>(threadIdx.x) % 128; }  // in its tile
-  __device__ __forceinline__ static bool brings() { return threadIdx.x >= kConsumers; }
-  __device__ __forceinline__ static bool leads() { return threadIdx.x % 128 == 0; }
+  __device__ __forceinline__ static bool brings() { return kRing && threadIdx.x >= kConsumers; }
   __device__ __forceinline__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
-  // Registers go from the warps that bring to those that multiply: of 168 for each thread at the start.
-  __device__ __forceinline__ static void take_registers() {
-    if constexpr (kTiles == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-  }
-  __device__ __forceinline__ static void give_registers() {
-    if constexpr (kTiles == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
-  }
   // Calls bring(tile) in one thread of the bringing warps for each of this block's rounds, and pass() in all others.
   template <class Bring, class Pass>
   __device__ __forceinline__ void run(const Bring& bring, const Pass& pass) const {
-    if (brings()) {
-      give_registers();
-      if (threadIdx.x == kConsumers) each_tile(bring);
-    } else {
-      take_registers();
-      pass();
+    if constexpr (kRing) {
+      // registers go from the warps that bring to those that multiply: of 168 for each thread at the start
+      if (brings()) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+        if (threadIdx.x == kConsumers) each_tile(bring);
+        return;
+      }
+      asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
     }
+    pass();
   }
   // The first of the two rows of a tile whose results this thread holds, and the first of two columns in each eight.
   __device__ __forceinline__ static int row() { return static_cast<int>(threadIdx.x) % 128 / 32 * 16 + lane() / 4; }
   __device__ __forceinline__ static int column() { return lane() % 4 * 2; }
-  // Of the threads at one tile.
-  __device__ __forceinline__ static void tile_barrier() {
-    asm volatile("bar.sync %0, 128;" ::"r"(slot() + 1) : "memory");
+  // Of the threads at one tile; of all threads that pass tiles.
+  __device__ __forceinline__ void tile_barrier() const {
+    asm volatile("bar.sync %0, 128;" ::"r"(slot_ + 1) : "memory");
+  }
+  __device__ __forceinline__ static void tiles_barrier() {
+    asm volatile("bar.sync %0, %1;" ::"n"(kTiles + 1), "n"(kConsumers) : "memory");
   }
 
-  // f(tile): for each of this block's, of this thread's slot.
+  // f(tile): for each of this block's, of this thread's slot. With a ring all slots need as many, some beyond the last.
   template <class F>
   __device__ __forceinline__ void each_tile(const F& f) const {
-    const std::int64_t rounds = (chain_tiles(pass_.rows) + kTiles - 1) / kTiles;
-    for (std::int64_t r = blockIdx.x / pass_.nets; r < rounds; r += gridDim.x / pass_.nets)
-      f(r * kTiles + (brings() ? 0 : slot()));
+    const int blocks = static_cast<int>(gridDim.x) / pass_.nets, block = static_cast<int>(blockIdx.x) / pass_.nets;
+    if constexpr (kRing) {
+      for (int first = block; first < tiles_; first += kTiles * blocks) f(first + (brings() ? 0 : slot_) * blocks);
+    } else {
+      for (int tile = block + slot_ * blocks; tile < tiles_; tile += kTiles * blocks) f(tile);
+    }
   }
 
   // What the bringing warp does for a way forward, and for one back.
   __device__ __forceinline__ void bring_forward() {
-    for (int l = 0; l < net_.layers - 1; ++l) {
-      const int inputs = l == 0 ? panels_of(pass_.inputs) : kPanels;
-      for (int i = 0; i < inputs * kParts; ++i)
-        ring_.fill(kStageBytes,
-                   [&](unsigned to, unsigned full) { bulk_load(to, image(l) + i * kStageBytes, kStageBytes, full); });
-    }
+    for (int l = 0; l < net_.layers - 1; ++l)
+      bring(net_.layer[l].image, input_columns(pass_, l) / Places::kStageColumns);
     bring_head();
   }
   __device__ __forceinline__ void bring_backward() {
     bring_head();
-    for (int l = net_.layers - 2; l > 0; --l)
-      for (int o = 0; o < kPanels; ++o)
-        for (int i = 0; i < kPanels; i += 2)
-          ring_.fill(kStageBytes, [&](unsigned to, unsigned full) {
-            for (int p = 0; p < 2; ++p)
-              bulk_load(to + p * kPanelBytes, image(l) + ((i + p) * kPanels + o) * kPanelBytes, kPanelBytes, full);
-          });
+    for (int l = net_.layers - 2; l > 0; --l) bring(net_.layer[l].turned, kN / Places::kStageColumns);
   }
 
-  // A tile of observations becomes the first layer's input. A first layer whose gradient is added up here finds it, and
-  // a one for its biases, beside the heads' gradients.
-  __device__ __forceinline__ void read_rows(const float* from, std::int64_t tile) const {
-    begin_writes();
-    const auto value = [&](int r, int c) {
-      const std::int64_t at = tile * kTileRows + r;
-      return at < pass_.rows && c < pass_.inputs ? from[at * pass_.inputs + c] : 0.0f;
-    };
-    if (pass_.own_first)
-      write_columns<32, 32>(d_head_, [&](int r, int c) { return c - 32 == pass_.inputs ? 1.0f : value(r, c - 32); });
-    else
-      for (int p = 0; p < panels_of(pass_.inputs); ++p)
-        write_columns<0, 64>(input_tile() + p * kPanelBytes, [&](int r, int c) { return value(r, 64 * p + c); });
-    end_writes();
-  }
-
-  // The way forward of a tile, from the input that is there. keep: write what layers make.
-  __device__ __forceinline__ void forward(std::int64_t tile, bool keep) {
+  // The way forward of a tile of inputs. kKeep: write to global memory what a way back needs.
+  template <bool kKeep>
+  __device__ __forceinline__ void forward(Held& held, int tile, const ChainRows& inputs) {
     for (int l = 0; l < net_.layers - 1; ++l) {
       Results results;
-      if (l == 0 && pass_.own_first)
-        multiply_short(results);
+      if (l == 0)
+        multiply_inputs<kKeep>(results, tile, inputs);
       else
-        multiply_along(results, l == 0 ? input_tile() : tile_of(l - 1), l == 0 ? panels_of(pass_.inputs) : kPanels);
-      begin_writes();
+        multiply(results, held, l);
+      const bool keep = kKeep && !(pass_.own_head && l == net_.layers - 2) && tile < tiles_;
+      char* const to = kept(net_.layer[l].y, tile);
       with_chain_activation(pass_.activation, [&](auto activation) {
-        each_sixteen([&](int part, int j, int c) {
-          const float4 b = *reinterpret_cast<const float4*>(bias(l) + bias_place(c));
+        constexpr Activation kActivation = decltype(activation)::value;
+        const float* const biases = bias(l) + bias_place(column());
 #pragma unroll
-          for (int i = 0; i < 4; ++i) {
-            const float* v = results[part] + 4 * j + 2 * i;
-            write_pair(
-                tile_of(l), row() + i % 2 * 8, c + i / 2 * 8,
-                activate_pair<T, decltype(activation)::value>(v[0] + (i < 2 ? b.x : b.z), v[1] + (i < 2 ? b.y : b.w)));
-          }
-        });
+        for (int k = 0; k < kSteps; ++k) {
+          const float4 b = *reinterpret_cast<const float4*>(biases + 16 * k);
+          const float* v = results + 8 * k;
+          held[4 * k] = activate_pair<T, kActivation>(v[0] + b.x, v[1] + b.y);
+          held[4 * k + 1] = activate_pair<T, kActivation>(v[2] + b.x, v[3] + b.y);
+          held[4 * k + 2] = activate_pair<T, kActivation>(v[4] + b.z, v[5] + b.w);
+          held[4 * k + 3] = activate_pair<T, kActivation>(v[6] + b.z, v[7] + b.w);
+          if (keep) keep_step(to, k, held);
+        }
       });
-      end_writes();
-      if (keep && !(pass_.own_head && l == net_.layers - 2)) store(net_.layer[l].y, tile, kPanels, tile_of(l));
     }
   }
   // put(row, column, value) for each output of the heads.
   template <class F>
-  __device__ __forceinline__ void heads(const F& put) {
-    float h[16];
-    ring_.use([&](unsigned from) {
-#pragma unroll
-      for (int k = 0; k < kN / 16; ++k)
-        group_product<T, 32, false, false>(h, operand_at(tile_of(net_.layers - 2) + k / 4 * kPanelBytes + k % 4 * 32),
-                                           operand_at(from + k / 4 * kHeadPanelBytes + k % 4 * 32), k > 0);
-    });
-    ring_.drain();
-#pragma unroll
-    for (int i = 0; i < 16; ++i) {
-      const int c = i / 4 * 8 + column() + i % 2;
-      put(row() + i % 4 / 2 * 8, c, h[i] + bias(net_.layers - 1)[c]);
-    }
+  __device__ __forceinline__ void heads(const Held& held, const F& put) {
+    if (pass_.head_rows == 16)
+      heads_of<16>(held, put);
+    else
+      heads_of<32>(held, put);
   }
 
-  // The heads' gradients: value(row, column) of the outputs.
-  template <class F>
-  __device__ __forceinline__ void read_gradients(const F& value) const {
-    begin_writes();
-    write_columns<0, 32>(d_head_, [&](int r, int c) { return c < outputs() ? value(r, c) : 0.0f; });
-    end_writes();
+  // The gradient by one of the heads' outputs. All threads of the tile must have passed tile_barrier() since its
+  // products that read the last tile's.
+  __device__ __forceinline__ void put_gradient(int row, int column, float v) const {
+    const auto bits = static_cast<std::uint16_t>(T::pack(v, 0.0f));
+    asm volatile("st.shared.b16 [%0], %1;" ::"r"(right(0) + number_at(kTileRows, row, column)), "h"(bits));
   }
-  // The way back of a tile, from the heads' gradients and what the layers made. kOwn: with own_head and own_first.
+  // The way back of a tile from the heads' gradients that were put, and what the last hidden layer made. kOwn: with
+  // own_head and own_first.
   template <bool kOwn>
-  __device__ __forceinline__ void backward(std::int64_t tile) {
-    if (!kOwn || !pass_.own_head)
-      store(net_.layer[net_.layers - 1].d, tile, 1, d_head_);
-    else
-      add_gradient(tile_of(net_.layers - 2), d_head_, head_sums(), outputs());
+  __device__ __forceinline__ void backward(Held& held, int tile) {
+    end_writes();
     for (int l = net_.layers - 2; l >= 0; --l) {
       Results results;
-      if (l == net_.layers - 2)
-        multiply_head_down(results);
-      else
-        multiply_down(results, tile_of(l + 1));
-      begin_writes();
+      if (l == net_.layers - 2) {
+        multiply_head_down<kOwn>(results, held, tile);
+      } else {
+        multiply_down(results, held, l + 1);
+        load(held, net_.layer[l].y, tile);
+      }
+      const bool keep = (!kOwn || l > 0 || !pass_.own_first) && tile < tiles_;
+      char* const to = kept(net_.layer[l].d, tile);
       with_chain_activation(pass_.activation, [&](auto activation) {
-        each_sixteen([&](int part, int j, int c) {
-          std::uint32_t y[4];
+        constexpr Activation kActivation = decltype(activation)::value;
 #pragma unroll
-          for (int i = 0; i < 4; ++i) y[i] = read_pair(tile_of(l), row() + i % 2 * 8, c + i / 2 * 8);
+        for (int k = 0; k < kSteps; ++k) {
 #pragma unroll
-          for (int i = 0; i < 4; ++i) {
-            const float* v = results[part] + 4 * j + 2 * i;
-            write_pair(tile_of(l), row() + i % 2 * 8, c + i / 2 * 8,
-                       slope_pair<T, decltype(activation)::value>(v[0], v[1], y[i]));
-          }
-        });
+          for (int i = 4 * k; i < 4 * k + 4; ++i)
+            held[i] = slope_pair<T, kActivation>(results[2 * i], results[2 * i + 1], held[i]);
+          if (keep) keep_step(to, k, held);
+        }
       });
-      end_writes();
-      if (!kOwn || l > 0 || !pass_.own_first) store(net_.layer[l].d, tile, kPanels, tile_of(l));
     }
-    if (kOwn && pass_.own_first) add_gradient(tile_of(0), d_head_ + 64, first_sums(), pass_.inputs + 1);
+    if (kOwn && pass_.own_first) add_gradient(held, right_inputs(), first_sums_, pass_.inputs + 1);
+    tile_barrier();  // others write next where these products read
   }
-  // After the last tile: the sums become the slot's part of the gradients. head_bias: sums over this thread's rows,
-  // index() / 32 * 16 and fifteen more, of output index() % 32.
-  __device__ __forceinline__ void write_sums(float* partials, std::int64_t stride, float head_bias) const {
-    float* const to = partials + (blockIdx.x / pass_.nets * kTiles + slot()) * stride;
+  // What a layer made on a way forward.
+  __device__ __forceinline__ void load(Held& held, void* from, int tile) const {
+    const char* at = kept(from, tile);
+    if (kRing && tile >= tiles_) {
+#pragma unroll
+      for (int i = 0; i < kN / 4; ++i) held[i] = 0;
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < kN / 4; ++i) held[i] = *reinterpret_cast<const std::uint32_t*>(at + step_place(i));
+  }
+
+  // After the last tile: the sums become the block's part of the gradients, terms the block's part of the loss's.
+  // columns: sums over this thread's rows, index() / 32 * 16 and fifteen more, of column index() % 32 of the scores.
+  __device__ __forceinline__ void write_sums(float* partials, std::int64_t stride, float columns,
+                                             std::int64_t log_std_at, int log_stds) const {
+    float* const to = partials + blockIdx.x / pass_.nets * stride;
     const LayerSizes &head = net_.layer[net_.layers - 1].size, &first = net_.layer[0].size;
-    float* const parts = reinterpret_cast<float*>(own_);  // nobody needs terms any more
-    tile_barrier();
-    parts[index()] = head_bias;
-    tile_barrier();
-    if (pass_.own_head) {
-      for (int e = index(); e < head.out * kN; e += 128)
-        if (e % kN < head.in) to[head.weight_at(e / kN) + e % kN] = head_sums()[e];
+    tile_barrier();  // scores are not needed any more
+    scores()[index()] = columns;
+    tiles_barrier();
+    const int thread = static_cast<int>(threadIdx.x);
+    if (pass_.own_head)
+      for (int e = thread; e < head.out * kN; e += kConsumers)
+        if (e % kN < head.in) to[head.weight_at(e / kN) + e % kN] = of_slots(head_sums_ + e);
+    if (thread < 32) {
       float sum = 0.0f;
-      for (int k = 0; k < 4; ++k) sum += parts[k * 32 + index() % 32];
-      if (index() < head.out) to[head.bias_at(index())] = sum;
+      for (int t = 0; t < kTiles; ++t)
+        for (int k = 0; k < 4; ++k) sum += of_slot(scores(), t)[32 * k + thread];
+      if (pass_.own_head && thread < head.out) to[head.bias_at(thread)] = sum;
+      const int k = thread - net_.actor - 1;
+      if (net_.actor > 0 && k >= 0 && k < log_stds) to[log_std_at + k] = sum;
     }
     if (!pass_.own_first) return;
-    for (int e = index(); e < (first.in + 1) * kN; e += 128) {
+    for (int e = thread; e < (first.in + 1) * kN; e += kConsumers) {
       const int i = e / kN, o = e % kN;
-      if (o < first.out) to[i < first.in ? first.weight_at(o) + i : first.bias_at(o)] = first_sums()[e];
+      if (o < first.out) to[i < first.in ? first.weight_at(o) + i : first.bias_at(o)] = of_slots(first_sums_ + e);
     }
   }
-
-  // Brings what the layers made on the way forward.
-  __device__ __forceinline__ void load_layers(std::int64_t tile) {
-    show_to_engines();
-    begin_writes();
-    if (leads()) {
-      barrier_expect(loaded_, (net_.layers - 1) * kTileBytes);
-      for (int l = 0; l < net_.layers - 1; ++l)
-        bulk_load(tile_of(l), static_cast<const std::byte*>(net_.layer[l].y) + tile * kTileBytes, kTileBytes, loaded_);
-    }
-    barrier_wait(loaded_, loads_);
-    loads_ ^= 1;
+  // The block's sum of all rows' terms, in one thread.
+  __device__ __forceinline__ LossTerms sum_of_terms() const {
+    LossTerms sum;
+    for (int t = 0; t < kTiles; ++t)
+      for (int r = 0; r < kTileRows; r += 32) sum = sum + of_slot(terms(), t)[r];
+    return sum;
   }
 
-  __device__ __forceinline__ LossTerms* terms() const { return reinterpret_cast<LossTerms*>(own_); }  // a row's
-  __device__ __forceinline__ float* scores() const {
-    return reinterpret_cast<float*>(own_ + kTileRows * Places::kTermBytes);
-  }
-  // [outputs, kN], and [inputs and one more, kN]: the last row is the biases'
-  __device__ __forceinline__ float* head_sums() const {
-    return reinterpret_cast<float*>(own_ + Places::loss_bytes(pass_));
-  }
-  __device__ __forceinline__ float* first_sums() const {
-    return reinterpret_cast<float*>(own_ + Places::loss_bytes(pass_) + Places::head_sum_bytes(pass_));
-  }
-  __device__ __forceinline__ unsigned input_tile() const { return tiles_ + kTileBytes; }
-  __device__ __forceinline__ void store(void* to, std::int64_t tile, int panels, unsigned from) const {
-    if (!leads()) return;
-    bulk_store(static_cast<std::byte*>(to) + tile * panels * kPanelBytes, from, panels * kPanelBytes);
-    close_bulk_stores();
+  __device__ __forceinline__ LossTerms* terms() const { return terms_; }  // a row's
+  __device__ __forceinline__ float* scores() const {                      // [rows, score_stride]
+    return reinterpret_cast<float*>(terms_ + kTileRows);
   }
   __device__ __forceinline__ const ChainNet& net() const { return net_; }
-  __device__ __forceinline__ int outputs() const { return outputs_of(net_); }
+  __device__ __forceinline__ int outputs() const { return outputs_; }
 
  private:
   __device__ __forceinline__ float bias_of(const LayerSizes& s, int o) const {
@@ -299,133 +267,292 @@ class ChainBlock {
   __device__ __forceinline__ static int bias_place(int o) {
     return o / 16 * 16 + o % 8 / 2 * 4 + o / 8 % 2 * 2 + o % 2;
   }
-  __device__ __forceinline__ float* bias(int l) const { return reinterpret_cast<float*>(biases_) + l * kN; }
-  __device__ __forceinline__ const std::byte* image(int l) const {
-    return static_cast<const std::byte*>(net_.layer[l].image);
+  __device__ __forceinline__ float* bias(int l) const { return biases_ + l * kN; }
+  // What another slot has at the place where this one has p.
+  template <class P>
+  __device__ __forceinline__ P* of_slot(P* p, int other) const {
+    return reinterpret_cast<P*>(reinterpret_cast<std::byte*>(p) + (other - slot_) * slot_bytes_);
   }
-  __device__ __forceinline__ unsigned tile_of(int l) const { return tiles_ + l * kTileBytes; }
-
-  // Before and after this tile's threads write to its part of shared memory, which bulk stores and products may read.
-  __device__ __forceinline__ void begin_writes() const {
-    if (leads()) wait_bulk_reads();
-    tile_barrier();
+  __device__ __forceinline__ float of_slots(float* p) const {
+    float sum = 0.0f;
+#pragma unroll
+    for (int t = 0; t < kTiles; ++t) sum += *of_slot(p, t);
+    return sum;
+  }
+  // The tile's operands, sixteen columns each: gradients by the heads' outputs, then inputs.
+  __device__ __forceinline__ unsigned right(int sixteen) const { return right_ + sixteen * Places::kRightBytes; }
+  __device__ __forceinline__ unsigned right_inputs() const { return right(pass_.head_rows / 16); }
+  // Where the pairs lie that this thread holds: the first in its tile's memory [bytes], the others after it.
+  __device__ __forceinline__ static int place() { return number_at(kTileRows, row(), column()); }
+  __device__ __forceinline__ static constexpr int step_place(int i) {
+    return number_at(kTileRows, i % 2 * 8, i / 2 * 8);
+  }
+  // Where this thread's first pair of a tile lies in what is kept of a layer, and its pairs of sixteen columns there.
+  __device__ __forceinline__ static char* kept(void* layer, int tile) {
+    return static_cast<char*>(layer) + static_cast<std::int64_t>(tile) * kTileBytes + place();
+  }
+  __device__ __forceinline__ static void keep_step(char* to, int k, const Held& held) {
+#pragma unroll
+    for (int i = 4 * k; i < 4 * k + 4; ++i) *reinterpret_cast<std::uint32_t*>(to + step_place(i)) = held[i];
+  }
+  // Pairs of this thread in shared memory. Their order among each other and with barriers is the program's; other code
+  // may move around them.
+  template <int kCount>
+  __device__ __forceinline__ static void put_pairs(unsigned to, const std::uint32_t* pairs) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i)
+      asm volatile("st.shared.b32 [%0], %1;" ::"r"(to + place() + step_place(i)), "r"(pairs[i]));
+  }
+  __device__ __forceinline__ static void get_pairs(std::uint32_t* pairs, unsigned from) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      asm volatile("ld.shared.b32 %0, [%1];" : "=r"(pairs[i]) : "r"(from + place() + step_place(i)));
   }
   __device__ __forceinline__ void end_writes() const {
     show_to_engines();
     tile_barrier();
   }
-  // Their order among each other and with barriers is the program's; other code may move around them, so that many
-  // loads are under way at once.
-  __device__ __forceinline__ static void write_pair(unsigned tile, int r, int c, std::uint32_t pair) {
-    asm volatile("st.shared.b32 [%0], %1;" ::"r"(tile + c / 64 * kPanelBytes + panel_at(r, c % 64)), "r"(pair));
-  }
-  __device__ __forceinline__ static std::uint32_t read_pair(unsigned tile, int r, int c) {
-    std::uint32_t pair;
-    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(pair) : "r"(tile + c / 64 * kPanelBytes + panel_at(r, c % 64)));
-    return pair;
-  }
 
-  __device__ __forceinline__ void bring_head() {
-    ring_.fill(kPanels * kHeadPanelBytes, [&](unsigned to, unsigned full) {
-      bulk_load(to, image(net_.layers - 1), kPanels * kHeadPanelBytes, full);
-    });
-  }
-  // results = tile * weights^T: sums over the inputs.
-  __device__ __forceinline__ void multiply_along(Results& results, unsigned tile, int panels) {
-#pragma unroll 1
-    for (int i = 0; i < panels; ++i)
-#pragma unroll
-      for (int part = 0; part < kParts; ++part)
-        ring_.use([&](unsigned from) {
-#pragma unroll
-          for (int k = 0; k < 4; ++k)
-            group_product<T, kPart, false, false>(results[part], operand_at(tile + i * kPanelBytes + 32 * k),
-                                                  operand_at(from + 32 * k), i > 0 || k > 0);
-        });
-    ring_.drain();
-  }
-  // results = input * weights^T of a first layer of few inputs.
-  __device__ __forceinline__ void multiply_short(Results& results) {
-#pragma unroll
-    for (int part = 0; part < kParts; ++part)
-      ring_.use([&](unsigned from) {
-        group_product<T, kPart, false, false>(results[part], operand_at(d_head_ + 64), operand_at(from), false);
-      });
-    ring_.drain();
-  }
-  // sums [columns, kN] += right^T left over the tile's rows: left has kN columns, right 16, of which `columns` count.
-  __device__ __forceinline__ void add_gradient(unsigned left, unsigned right, float* sums, int columns) const {
-#pragma unroll 1
-    for (int m = 0; m < kPanels; ++m) {
-      float h[8];
-      open_products();
-#pragma unroll
-      for (int k = 0; k < 4; ++k)
-        group_product<T, 16, true, true>(h, operand_at(left + m * kPanelBytes + k * 16 * kPanelRowBytes),
-                                         operand_at(right + k * 16 * kPanelRowBytes, kPanelBytes), k > 0);
-      close_products();
-      wait_products<0>();
-      float* const to = sums + 64 * m + row();
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        const int c = i / 4 * 8 + column() + i % 2;
-        if (c < columns) to[c * kN + i % 4 / 2 * 8] += h[i];
+  // In one thread: barriers, and all weights on their way. A barrier for each layer, so that the first one need not
+  // wait for the others.
+  __device__ __forceinline__ void begin_weights() {
+    if constexpr (kRing) {
+      ring_.init(kConsumers / 32);
+    } else {
+      for (int l = 0; l < net_.layers; ++l) barrier_init(barriers_ + 8 * l, 1);
+      barrier_init_done();
+      unsigned to = weights_;
+      for (int l = 0; l < net_.layers; ++l) {
+        const int bytes = image_bytes(pass_, net_, l);
+        barrier_expect(barriers_ + 8 * l, bytes);
+        bulk_load(to, net_.layer[l].image, bytes, barriers_ + 8 * l);
+        to += bytes;
       }
     }
   }
-  // results = tile * weights: sums over the outputs.
-  __device__ __forceinline__ void multiply_down(Results& results, unsigned tile) {
-#pragma unroll 1
-    for (int o = 0; o < kPanels; ++o)
+  // Where a layer's weights are that have stayed since they came.
+  __device__ __forceinline__ unsigned weights(int l) const {
+    barrier_wait(barriers_ + 8 * l, 0);
+    return weights_ + (l == 0 ? 0 : 2 * kN * (pass_.columns + (l - 1) * kN));
+  }
+  __device__ __forceinline__ void bring(const void* image, int stages) {
+    for (int i = 0; i < stages; ++i)
+      ring_.fill(Places::kStageBytes, [&](unsigned to, unsigned full) {
+        bulk_load(to, static_cast<const std::byte*>(image) + i * Places::kStageBytes, Places::kStageBytes, full);
+      });
+  }
+  __device__ __forceinline__ void bring_head() {
+    const int bytes = 2 * kN * pass_.head_rows;
+    ring_.fill(bytes,
+               [&](unsigned to, unsigned full) { bulk_load(to, net_.layer[net_.layers - 1].image, bytes, full); });
+  }
+
+  static constexpr int kStepBytes = 2 * 16 * kN;  // sixteen columns of a hidden layer's image
+
+  // results = held * weights^T: sums over the inputs.
+  __device__ __forceinline__ void multiply(Results& results, const Held& held, int l) {
+    if constexpr (kRing) {
+      multiply_stages(results, held);
+    } else {
+      const std::uint64_t from = operand_at<false>(weights(l), kN);
+      open_products();
 #pragma unroll
-      for (int part = 0; part < kParts; ++part)
+      for (int k = 0; k < kSteps; ++k)
+        held_product<T, kN, false>(results, held + 4 * k, operand_after(from, k * kStepBytes), k > 0);
+      close_products();
+      wait_products<0>();
+    }
+  }
+  // results = held * weights: sums over the outputs.
+  __device__ __forceinline__ void multiply_down(Results& results, const Held& held, int l) {
+    if constexpr (kRing) {
+      multiply_stages(results, held);  // of the turned image
+    } else {
+      const std::uint64_t from = operand_at<true>(weights(l), kN);
+      open_products();
+#pragma unroll
+      for (int k = 0; k < kSteps; ++k)
+        held_product<T, kN, true>(results, held + 4 * k, operand_after(from, number_at(kN, 16 * k, 0)), k > 0);
+      close_products();
+      wait_products<0>();
+    }
+  }
+  __device__ __forceinline__ void multiply_stages(Results& results, const Held& held) {
+    constexpr int kStageSteps = Places::kStageColumns / 16;
+#pragma unroll
+    for (int s = 0; s < kSteps / kStageSteps; ++s)
+      ring_.use([&](unsigned from) {
+#pragma unroll
+        for (int k = 0; k < kStageSteps; ++k)
+          held_product<T, kN, false>(results, held + 4 * (s * kStageSteps + k),
+                                     operand_at<false>(from + k * kStepBytes, kN), s > 0 || k > 0);
+      });
+    ring_.drain();
+  }
+  // results = inputs * weights^T of the first layer. A first layer whose gradient is added up here leaves its inputs,
+  // and a one for the biases, beside the heads' gradients.
+  template <bool kKeep>
+  __device__ __forceinline__ void multiply_inputs(Results& results, int tile, const ChainRows& inputs) {
+    const std::int64_t first_row = static_cast<std::int64_t>(tile) * kTileRows + row();
+    const float* const rows[] = {inputs.row(first_row, pass_), inputs.row(first_row + 8, pass_)};
+    const int one = pass_.own_first ? pass_.inputs : -1;
+    // pairs of sixteen columns from `first` on
+    const auto read = [&](std::uint32_t* to, int first) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int c = first + i / 2 * 8 + column();
+        const auto value = [&](int c) { return c == one ? 1.0f : inputs.value(rows[i % 2], c, pass_.inputs); };
+        to[i] = T::pack(value(c), value(c + 1));
+      }
+    };
+    if constexpr (!kRing) {
+      if (pass_.columns == 16) {
+        std::uint32_t pairs[4];
+        read(pairs, 0);
+        if (pass_.own_first)
+          put_pairs<4>(right_inputs(), pairs);
+        else if (kKeep)
+          keep_inputs<4>(pairs, tile, 0);
+        return multiply_few<1>(results, pairs, 0);
+      }
+    }
+    constexpr int kAtOnce = kPanelColumns / 16;
+    for (int first = 0; first < pass_.columns; first += kPanelColumns) {
+      std::uint32_t pairs[4 * kAtOnce];
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) read(pairs + 4 * k, first + 16 * k);
+      if (kKeep) keep_inputs<4 * kAtOnce>(pairs, tile, first);
+      multiply_few<kAtOnce>(results, pairs, first);
+    }
+  }
+  template <int kCount>
+  __device__ __forceinline__ void keep_inputs(const std::uint32_t* pairs, int tile, int first) const {
+    if (blockIdx.x % pass_.nets != 0 || tile >= tiles_) return;
+    const std::int64_t panel = static_cast<std::int64_t>(tile) * panels_of(pass_.inputs) + first / kPanelColumns;
+    char* const at = static_cast<char*>(kept_inputs_) + panel * kPanelBytes + place();
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) *reinterpret_cast<std::uint32_t*>(at + step_place(i)) = pairs[i];
+  }
+  // kCount steps of inputs from column `first` on.
+  template <int kCount>
+  __device__ __forceinline__ void multiply_few(Results& results, const std::uint32_t* pairs, int first) {
+    const auto step = [&](unsigned from, int k) {
+      held_product<T, kN, false>(results, pairs + 4 * k, operand_at<false>(from, kN), first > 0 || k > 0);
+    };
+    if constexpr (kRing) {
+      constexpr int kStageSteps = Places::kStageColumns / 16;
+#pragma unroll
+      for (int s = 0; s < kCount / kStageSteps; ++s)
         ring_.use([&](unsigned from) {
 #pragma unroll
-          for (int k = 0; k < 4; ++k)
-            group_product<T, kPart, false, true>(results[part], operand_at(tile + o * kPanelBytes + 32 * k),
-                                                 operand_at(from + k * 16 * kPanelRowBytes, kPanelBytes),
-                                                 o > 0 || k > 0);
+          for (int k = 0; k < kStageSteps; ++k) step(from + k * kStepBytes, s * kStageSteps + k);
         });
-    ring_.drain();
-  }
-  __device__ __forceinline__ void multiply_head_down(Results& results) {
-    ring_.use([&](unsigned from) {
+      ring_.drain();
+    } else {
+      const unsigned from = weights(0) + first / 16 * kStepBytes;
+      open_products();
 #pragma unroll
-      for (int part = 0; part < kParts; ++part)
-#pragma unroll
-        for (int k = 0; k < 2; ++k)
-          group_product<T, kPart, false, true>(
-              results[part], operand_at(d_head_ + 32 * k),
-              operand_at(from + part * 2 * kHeadPanelBytes + k * 16 * kPanelRowBytes, kHeadPanelBytes), k > 0);
-    });
-    ring_.drain();
+      for (int k = 0; k < kCount; ++k) step(from + k * kStepBytes, k);
+      close_products();
+      wait_products<0>();
+    }
   }
-  // f(part, j, column) for each two eights of the results' columns, j and j + 1 of a part.
+
+  // f(weights of the heads): queues products that read them; they are done afterwards.
   template <class F>
-  __device__ __forceinline__ static void each_sixteen(const F& f) {
-#pragma unroll
-    for (int part = 0; part < kParts; ++part)
-#pragma unroll
-      for (int j = 0; j < kPart / 8; j += 2) f(part, j, part * kPart + 8 * j + column());
+  __device__ __forceinline__ void with_head(const F& f) {
+    if constexpr (kRing) {
+      ring_.use(f);
+      ring_.drain();
+    } else {
+      const unsigned from = weights(net_.layers - 1);
+      open_products();
+      f(from);
+      close_products();
+      wait_products<0>();
+    }
   }
-  // value(row, column) for columns [kFirst, kFirst + kCount) of a panel, several under way at once.
-  template <int kFirst, int kCount, class F>
-  __device__ __forceinline__ static void write_columns(unsigned panel, const F& value) {
-    constexpr int kPairs = kCount / 2, kStep = 128 / kPairs, kAtOnce = kTileRows / kStep;
-    const int c = kFirst + index() % kPairs * 2, r = index() / kPairs;
-    std::uint32_t pairs[kAtOnce];
+  template <int kRows, class F>
+  __device__ __forceinline__ void heads_of(const Held& held, const F& put) {
+    float h[kRows / 2];
+    with_head([&](unsigned address) {
+      const std::uint64_t from = operand_at<false>(address, kRows);
 #pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) pairs[i] = T::pack(value(r + kStep * i, c), value(r + kStep * i, c + 1));
+      for (int k = 0; k < kSteps; ++k)
+        held_product<T, kRows, false>(h, held + 4 * k, operand_after(from, number_at(kRows, 0, 16 * k)), k > 0);
+    });
+    const float* const b = bias(hidden_layers(pass_));
 #pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) write_pair(panel, r + kStep * i, c, pairs[i]);
+    for (int i = 0; i < kRows / 2; ++i) {
+      const int c = i / 4 * 8 + column() + i % 2;
+      put(row() + i % 4 / 2 * 8, c, h[i] + b[c]);
+    }
+  }
+  // results = gradients by the heads' outputs * weights. With what the last layer made, `held`, the gradients become
+  // those of the heads' weights here, or go to global memory for chain_gradient.
+  template <bool kOwn>
+  __device__ __forceinline__ void multiply_head_down(Results& results, const Held& held, int tile) {
+    const bool two = pass_.head_rows > 16;
+    std::uint32_t pairs[8];
+    get_pairs(pairs, right(0));
+    if (two) get_pairs(pairs + 4, right(1));
+    if (kOwn && pass_.own_head) {
+      add_gradient(held, right(0), head_sums_, outputs_);
+    } else if (tile < tiles_) {
+      const std::int64_t first = static_cast<std::int64_t>(tile) * kPanelBytes;
+      char* const at = static_cast<char*>(net_.layer[net_.layers - 1].d) + first + place();
+#pragma unroll
+      for (int i = 0; i < 8; ++i)
+        if (i < 4 || two) *reinterpret_cast<std::uint32_t*>(at + step_place(i)) = pairs[i];
+    }
+    const int rows = pass_.head_rows;
+    with_head([&](unsigned address) {
+      const std::uint64_t from = operand_at<true>(address, rows);
+      held_product<T, kN, true>(results, pairs, from, false);
+      if (two) held_product<T, kN, true>(results, pairs + 4, operand_after(from, number_at(rows, 16, 0)), true);
+    });
+  }
+  // sums [columns, kN] += right^T held over the tile's rows: right has 16 columns, of which `columns` count.
+  __device__ __forceinline__ void add_gradient(const Held& held, unsigned right, float* sums, int columns) const {
+    constexpr int kStaged = Places::kStagedPanels, kPairs = kPanelColumns / 4;  // of a panel
+    const std::uint64_t from = operand_at<true>(staged_, kTileRows), by = operand_at<true>(right, kTileRows);
+#pragma unroll
+    for (int m = 0; m < kPanels; m += kStaged) {
+      tile_barrier();  // the last products have read
+      put_pairs<kStaged * kPairs>(staged_, held + m * kPairs);
+      end_writes();
+      float h[kStaged][8];
+      open_products();
+#pragma unroll
+      for (int p = 0; p < kStaged; ++p)
+#pragma unroll
+        for (int k = 0; k < kTileRows; k += 16)
+          group_product<T, 16, true, true>(h[p], operand_after(from, p * kPanelBytes + number_at(kTileRows, k, 0)),
+                                           operand_after(by, number_at(kTileRows, k, 0)), k > 0);
+      close_products();
+      wait_products<0>();
+      float* const to = sums + m * kPanelColumns + row() + column() * kN;
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        const int c = i / 4 * 8 + i % 2, r = i % 4 / 2 * 8;
+        if (c + column() >= columns) continue;
+#pragma unroll
+        for (int p = 0; p < kStaged; ++p) to[c * kN + r + p * kPanelColumns] += h[p][i];
+      }
+    }
   }
 
   const ChainPass& pass_;
   const ChainNet& net_;
-  unsigned tiles_, d_head_, loaded_;
-  std::byte *biases_, *own_;
+  const int slot_, outputs_, tiles_;
+  int slot_bytes_;
+  unsigned weights_, barriers_, right_, staged_;  // staged_: panels of a layer whose gradient is added up here
+  std::byte* slots_;
+  float *head_sums_, *first_sums_;  // [outputs, kN], and [inputs and one more, kN]: the last row is the biases'
+  LossTerms* terms_;
+  float* biases_;
+  void* kept_inputs_;
   StageRing ring_;
-  unsigned loads_ = 0;
 };
 
 }  // namespace hotloop

@@ -4,15 +4,15 @@
 
 namespace hotloop {
 
-template <class T, int kN, int kTiles>
+template <class T, int kN, bool kRing>
 struct ChainTrainOp {
-  using Block = ChainBlock<T, kN, kTiles>;
+  using Block = ChainBlock<T, kN, kRing>;
   static constexpr int kThreads = Block::kThreads, kMinBlocks = 1, kBytes = Block::Places::kShared;
   ChainTrain train;
 
   __device__ __forceinline__ void operator()(std::byte* memory) const {
-    Block block(train.pass, memory);
-    block.run([&](std::int64_t) { block.bring_forward(), block.bring_backward(); }, [&] { pass_tiles(block); });
+    Block block(train.pass, train.x, memory);
+    block.run([&](int) { block.bring_forward(), block.bring_backward(); }, [&] { pass_tiles(block); });
   }
 
  private:
@@ -27,47 +27,44 @@ struct ChainTrainOp {
 
   __device__ __forceinline__ void pass_tiles(Block& block) const {
     const int stride = train.pass.score_stride;
-    const bool log_std = train.d_log_std != nullptr && block.net().actor > 0;
+    const bool log_std = train.log_std_at >= 0 && block.net().actor > 0;
     float mean = 0.0f, deviation = 1.0f;
-    if (has_loss_row()) {
-      block.terms()[loss_row()] = LossTerms{};
-      if (normalises(train.update, train.pass.rows)) {
-        const AdvantageScale scale = advantage_scale(*train.advantage_terms, static_cast<double>(train.pass.rows));
-        mean = static_cast<float>(scale.mean), deviation = static_cast<float>(scale.deviation) + 1e-8f;
-      }
+    if (has_loss_row() && normalises(train.update, train.pass.rows)) {
+      const AdvantageScale scale = advantage_scale(*train.advantage_terms, static_cast<double>(train.pass.rows));
+      mean = static_cast<float>(scale.mean), deviation = static_cast<float>(scale.deviation) + 1e-8f;
     }
-    float head_bias = 0.0f;
-    block.each_tile([&](std::int64_t tile) {
+    float columns = 0.0f;
+    block.each_tile([&](int tile) {
+      typename Block::Held held;
+      block.template forward<true>(held, tile, train.inputs);
       RowData row{};
-      if (has_loss_row()) row = read(tile * kTileRows + loss_row());
-      block.read_rows(train.batch.observation, tile);
-      if (blockIdx.x % train.pass.nets == 0 && !train.pass.own_first)
-        block.store(train.x, tile, panels_of(train.pass.inputs), block.input_tile());
-      block.forward(tile, true);
+      const std::int64_t i = static_cast<std::int64_t>(tile) * kTileRows + loss_row();
+      const std::int64_t at = has_loss_row() && i < train.pass.rows ? train.inputs.at(i) : -1;
+      if (at >= 0) row = read(at);
       const int outputs = block.outputs();
-      block.heads([&](int r, int column, float v) {
+      block.heads(held, [&](int r, int column, float v) {
         if (column < outputs) block.scores()[r * stride + column] = v;
       });
-      Block::tile_barrier();
+      block.tile_barrier();
       if (has_loss_row()) {
         row.advantage = (row.advantage - mean) / deviation;
-        const LossTerms terms = loss(block, tile * kTileRows + loss_row(), row, log_std);
+        const LossTerms terms = loss(block, at, row, log_std);
         block.terms()[loss_row()] = block.terms()[loss_row()] + terms;
+        for (int c = 0; c < outputs; ++c) block.put_gradient(loss_row(), c, block.scores()[loss_row() * stride + c]);
       }
-      Block::tile_barrier();
-      if (log_std) add_log_std(block, tile);
-      if (train.pass.own_head) head_bias += sum_of_rows(block);
-      block.read_gradients([&](int r, int column) { return block.scores()[r * stride + column]; });
-      block.template backward<true>(tile);
+      block.tile_barrier();
+      columns += sum_of_rows(block, outputs + (log_std ? 1 + train.head.dim : 0));
+      block.template backward<true>(held, tile);
     });
     if (has_loss_row()) add_terms(block.terms()[loss_row()]);
-    block.write_sums(train.partials, train.partial_stride, head_bias);
-    wait_bulk_stores();
+    block.write_sums(train.partials, train.partial_stride, columns, train.log_std_at, log_std ? train.head.dim : 0);
+    if (threadIdx.x == 0) train.terms[blockIdx.x] = block.sum_of_terms();
   }
-  __device__ __forceinline__ float sum_of_rows(const Block& block) const {
+  // Of sixteen rows of a column of the scores.
+  __device__ __forceinline__ float sum_of_rows(const Block& block, int columns) const {
     const int c = Block::index() % 32;
     float sum = 0.0f;
-    if (c >= block.outputs()) return sum;
+    if (c >= columns) return sum;
 #pragma unroll
     for (int r = 0; r < 16; ++r) sum += block.scores()[(Block::index() / 32 * 16 + r) * train.pass.score_stride + c];
     return sum;
@@ -75,17 +72,17 @@ struct ChainTrainOp {
 
   __device__ __forceinline__ RowData read(std::int64_t i) const {
     const Samples<float>& b = train.batch;
-    if (i >= train.pass.rows) return {};
     return {b.log_prob[i], b.advantage[i], b.value[i], b.value_target[i]};
   }
 
-  // The outputs of row i make room for their gradients, not divided by the rows: fp16 would lose them.
+  // The outputs of row i of the batch, -1: none, make room for their gradients, not divided by the rows: fp16 would
+  // lose them.
   __device__ __forceinline__ LossTerms loss(const Block& block, std::int64_t i, const RowData& data,
                                             bool log_std) const {
     const int actor = block.net().actor;
     float* const row = block.scores() + loss_row() * train.pass.score_stride;
     LossTerms terms;
-    if (i >= train.pass.rows) {
+    if (i < 0) {
       for (int c = 0; c < train.pass.score_stride; ++c) row[c] = 0.0f;
       return terms;
     }
@@ -111,18 +108,9 @@ struct ChainTrainOp {
     return terms;
   }
 
-  __device__ __forceinline__ void add_log_std(const Block& block, std::int64_t tile) const {
-    const int c = Block::index() % 32, part = Block::index() / 32;
-    if (c >= train.head.dim || tile >= chain_tiles(train.pass.rows)) return;
-    const float* const from = block.scores() + 16 * part * train.pass.score_stride + block.net().actor + 1 + c;
-    float sum = 0.0f;
-#pragma unroll
-    for (int r = 0; r < 16; ++r) sum += from[r * train.pass.score_stride];
-    train.d_log_std[(tile * 4 + part) * train.head.dim + c] = sum / static_cast<float>(train.pass.rows);
-  }
-
-  // Sums over a warp's rows of all tiles.
-  __device__ __forceinline__ void add_terms(LossTerms terms) const {
+  // The first lane's become sums over its warp's rows of all tiles.
+  __device__ __forceinline__ static void add_terms(LossTerms& of_row) {
+    LossTerms terms = of_row;
 #pragma unroll
     for (int step = 16; step > 0; step /= 2) {
       LossTerms other;
@@ -134,8 +122,7 @@ struct ChainTrainOp {
       other.clipfrac = __shfl_down_sync(0xffffffffu, terms.clipfrac, step);
       terms = terms + other;
     }
-    if (threadIdx.x % 32 == 0)
-      train.terms[(blockIdx.x * kTiles + static_cast<unsigned>(Block::slot())) * 2 + loss_row() / 32] = terms;
+    if (threadIdx.x % 32 == 0) of_row = terms;
   }
 };
 
