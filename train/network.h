@@ -14,6 +14,8 @@ namespace hotloop {
 
 struct PolicyGraph;  // train/export/graph.h
 struct PpoPass;      // train/update_ops.h
+struct PpoStep;
+struct LossTerms;  // train/control.h
 
 enum class Precision : std::uint8_t { fp32, tf32, bf16 };
 
@@ -43,8 +45,12 @@ class Network {
   // in gradients [num_shards, num_parameters].
   using Loss = std::function<void(const Exec&, const Part<Real>&)>;
   virtual void forward_backward(const Exec& exec, const Real* observation, Real* gradients, const Loss& loss) = 0;
-  // The same with PPO's loss, which this network then works out in its own kernels; false: it does not.
-  virtual bool ppo_pass(const Exec&, const PpoPass&) { return false; }
+  // Networks that pass a minibatch with PPO's loss in their own kernels, and then make Adam's step: ppo_pass leaves the
+  // gradients, ppo_step changes the parameters and all copies of them.
+  virtual bool has_ppo_pass() const { return false; }
+  virtual void ppo_pass(const Exec&, const PpoPass&) {}
+  virtual void ppo_step(const Exec&, const PpoStep&) {}
+  virtual void ppo_loss(const Exec&, LossTerms*) {}  // the sums of the last ppo_pass
   virtual std::int64_t parts() const = 0;
   virtual std::int64_t part_rows() const = 0;  // of the largest
 

@@ -66,6 +66,8 @@ void PpoTrainer::allocate() {
 
   const std::int64_t slots = bootstrap_slots(t, batch_->max_episode_steps());
   allocate_network(slots * n, policy_.has_action_mask);
+  if (network_->has_ppo_pass())
+    advantage_sums_ = std::make_unique<AdvantageSums>(device, minibatch_rows(), config_.num_minibatches);
   episodes_ = Buffer<EpisodeStats>(device, 1);
   reward_terms_ = Buffer<RewardTermSums>(device, 1);
   variance_ = Buffer<VarianceTerms>(device, 1);
@@ -204,8 +206,14 @@ void PpoTrainer::advantages() {
 void PpoTrainer::update() {
   for (std::int64_t epoch = 0; epoch < config_.update_epochs; ++epoch) {
     permutation_->fill(exec_, control_.data(), config_.update_epochs, epoch);
-    for (std::int64_t m = 0; m < config_.num_minibatches; ++m)
-      minibatch(samples_, permutation_->indices() + m * minibatch_rows());
+    if (advantage_sums_) advantage_sums_->fill(exec_, samples_.advantage, permutation_->indices());
+    for (std::int64_t m = 0; m < config_.num_minibatches; ++m) {
+      const std::int32_t* index = permutation_->indices() + m * minibatch_rows();
+      if (advantage_sums_)
+        ppo_minibatch(samples_, index, advantage_sums_->of(m));
+      else
+        minibatch(samples_, index);
+    }
   }
 }
 

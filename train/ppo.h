@@ -47,6 +47,7 @@ class PpoTrainer : public Trainer {
   std::unique_ptr<Arena> arena_;
   std::unique_ptr<RewardNormalizer> reward_normalizer_;
   std::unique_ptr<Permutation> permutation_;
+  std::unique_ptr<AdvantageSums> advantage_sums_;  // for a network that has_ppo_pass()
   Buffer<EpisodeStats> episodes_;
   Buffer<RewardTermSums> reward_terms_;
   Buffer<VarianceTerms> variance_, variance_scratch_;

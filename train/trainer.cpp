@@ -260,15 +260,6 @@ void Trainer::minibatch(const Samples<float>& from, const std::int32_t* index) {
   const std::int64_t dim = policy_.action.dim();
   minibatch_->gather(exec_, from, index, normalizer_ ? normalizer_->view() : ObservationNormalizer::View{});
   const Samples<float> batch = minibatch_->view();
-  const auto own_loss = [&] {
-    if (config_.algo != "ppo") return false;
-    PpoPass pass;
-    pass.update = update_, pass.head = head_->view(), pass.batch = batch;
-    pass.advantage_terms = minibatch_->advantage_terms();
-    pass.log_std = policy_.log_std >= 0 ? parameters_.data() + policy_.log_std : nullptr;
-    pass.gradients = gradients_.data(), pass.out = loss_terms_.data();
-    return network_->ppo_pass(exec_, pass);
-  };
   const auto part_loss = [&](const Exec& exec, const Part<float>& part) {
     LossIo<float> io;
     io.batch = batch;
@@ -290,10 +281,22 @@ void Trainer::minibatch(const Samples<float>& from, const std::int32_t* index) {
     io.out = loss_terms_.data() + part.index;
     loss(exec, io);
   };
-  if (!own_loss()) network_->forward_backward(exec_, batch.observation, gradients_.data(), part_loss);
+  network_->forward_backward(exec_, batch.observation, gradients_.data(), part_loss);
   adam_->step(exec_, update_, control_.data(), num_shards(config_, exec_.device), network_->parts(), loss_terms_.data(),
               rows, gradients_.data(), parameters_.data());
   network_->parameters_changed(exec_);
+}
+
+void Trainer::ppo_minibatch(const Samples<float>& from, const std::int32_t* index, const AdvantageTerms* advantages) {
+  PpoPass pass;
+  pass.update = update_, pass.head = head_->view(), pass.samples = from, pass.index = index;
+  if (normalizer_) pass.normalizer = normalizer_->view();
+  pass.advantage_terms = advantages;
+  pass.log_std = policy_.log_std >= 0 ? parameters_.data() + policy_.log_std : nullptr;
+  pass.gradients = gradients_.data();
+  network_->ppo_pass(exec_, pass);
+  network_->ppo_step(
+      exec_, {update_, control_.data(), gradients_.data(), parameters_.data(), adam_->moment1(), adam_->moment2()});
 }
 
 std::vector<Trainer::StateTensor> Trainer::state() {

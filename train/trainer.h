@@ -117,6 +117,8 @@ class Trainer {
   void allocate_network(std::int64_t max_rows, bool has_action_mask);
   // One update from rows index[0 .. rows of a minibatch) of `from`.
   void minibatch(const Samples<float>& from, const std::int32_t* index);
+  // The same for a network that has_ppo_pass(); advantages: sums over those rows.
+  void ppo_minibatch(const Samples<float>& from, const std::int32_t* index, const AdvantageTerms* advantages);
   // The worlds that the configuration asks for, and the words of source() for them.
   std::unique_ptr<Batch> make_worlds(std::int64_t seed) const;
   std::string worlds_text() const;

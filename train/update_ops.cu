@@ -1,13 +1,14 @@
 #include "train/update_ops.h"
 
 #include "sim/core/launch.h"
+#include "train/adam_step.h"
 #include "train/column_sum.h"
 
 namespace hotloop {
 namespace {
 
 constexpr std::int64_t kLossChunk = 256;  // one sample a lane: a minibatch fills the card
-constexpr std::int64_t kNormChunk = 1024;
+constexpr std::int64_t kNormChunk = 1024, kAdvantageChunk = 1024;
 constexpr std::int64_t kWorthThreads = 1 << 16;  // parameters of a network
 
 template <class Real>
@@ -110,11 +111,6 @@ struct SquareTerm {
   SIM_HD double operator()(std::int64_t i) const { return static_cast<double>(x[i]) * static_cast<double>(x[i]); }
 };
 
-// What every parameter's step shares, worked out once.
-struct AdamPlan {
-  double apply, gradient_scale, step_size, inverse_sqrt_correction2;
-};
-
 struct PlanOp {
   UpdateSpec u;
   Control* control;
@@ -127,35 +123,42 @@ struct PlanOp {
   SIM_HD void operator()(std::int64_t) const {
     LossTerms sum;
     for (std::int64_t k = 0; k < parts; ++k) sum = sum + terms[k];
-    const LossTerms mean = {sum.policy_loss / rows,   sum.value_loss / rows, sum.entropy / rows,
-                            sum.old_approx_kl / rows, sum.approx_kl / rows,  sum.clipfrac / rows};
-    const double norm = sqrt(*norm_squared);
-    Control& c = *control;
-    plan->apply = end_minibatch(u, c, mean, norm) ? 1.0 : 0.0;
-    const double limit = u.max_grad_norm / (norm + 1e-6);  // as torch's clip_grad_norm_
-    plan->gradient_scale = limit < 1.0 ? limit : 1.0;
-    const auto t = static_cast<double>(c.adam_step);
-    plan->step_size = c.learning_rate / (1.0 - pow(u.adam_beta1, t));
-    plan->inverse_sqrt_correction2 = 1.0 / sqrt(1.0 - pow(u.adam_beta2, t));
+    *plan = plan_step(u, *control, sum, rows, *norm_squared,
+                      [](double beta, std::int64_t t) { return pow(beta, static_cast<double>(t)); });
   }
 };
 
-template <class Real>
-struct AdamOp {
-  const AdamPlan* plan;
-  Real beta1, beta2, eps;
-  const Real* gradient;
-  Real *parameter, *moment1, *moment2;
-
-  SIM_HD void operator()(std::int64_t i) const {
-    if (plan->apply == 0.0) return;
-    const Real g = gradient[i] * static_cast<Real>(plan->gradient_scale);
-    const Real m = beta1 * moment1[i] + (Real(1) - beta1) * g;
-    const Real v = beta2 * moment2[i] + (Real(1) - beta2) * g * g;
-    moment1[i] = m;
-    moment2[i] = v;
-    const Real denominator = sqrt(v) * static_cast<Real>(plan->inverse_sqrt_correction2) + eps;
-    parameter[i] -= static_cast<Real>(plan->step_size) * m / denominator;
+// Sums of a minibatch's advantages: of part `i` of them, and of a minibatch's parts.
+struct AdvantagePart {
+  const float* advantage;
+  const std::int32_t* index;
+  std::int64_t rows, parts;
+  AdvantageTerms* out;
+  struct Shared {
+    AdvantageTerms lanes[kSumLanes];
+  };
+  template <class G>
+  SIM_HD void operator()(const G& group, std::int64_t i, Shared& shared) const {
+    const std::int64_t first = i % parts * kAdvantageChunk, left = rows - first;
+    const std::int32_t* from = index + i / parts * rows + first;
+    const auto count = static_cast<int>(left < kAdvantageChunk ? left : kAdvantageChunk);
+    const AdvantageTerms sum = group.sum(count, shared.lanes, [&](int k) {
+      const auto a = static_cast<double>(advantage[from[k]]);
+      return AdvantageTerms{a, a * a};
+    });
+    group.once([&] { out[i] = sum; });
+  }
+};
+struct AdvantageWhole {
+  const AdvantageTerms* from;
+  std::int64_t parts;
+  AdvantageTerms* out;
+  using Shared = AdvantagePart::Shared;
+  template <class G>
+  SIM_HD void operator()(const G& group, std::int64_t i, Shared& shared) const {
+    const AdvantageTerms sum =
+        group.sum(static_cast<int>(parts), shared.lanes, [&](int k) { return from[i * parts + k]; });
+    group.once([&] { out[i] = sum; });
   }
 };
 
@@ -239,10 +242,19 @@ void Adam<Real>::step(const Exec& given, const UpdateSpec& update, Control* cont
   tree_sum(exec, n_, SquareTerm<Real>{gradients}, norm + 1, norm, kNormChunk);
   auto* plan = reinterpret_cast<AdamPlan*>(plan_.data());
   parallel_for(exec, 1, PlanOp{update, control, terms, parts, static_cast<double>(rows), norm, plan});
-  parallel_for(
-      exec, n_,
-      AdamOp<Real>{plan, static_cast<Real>(update.adam_beta1), static_cast<Real>(update.adam_beta2),
-                   static_cast<Real>(update.adam_eps), gradients, parameters, moment1_.data(), moment2_.data()});
+  parallel_for(exec, n_, adam_op<Real>(update, plan, gradients, parameters, moment1_.data(), moment2_.data()));
+}
+
+AdvantageSums::AdvantageSums(Device device, std::int64_t rows, std::int64_t minibatches)
+    : rows_(rows), minibatches_(minibatches), parts_((rows + kAdvantageChunk - 1) / kAdvantageChunk) {
+  sums_ = Buffer<AdvantageTerms>(device, static_cast<std::size_t>(minibatches));
+  scratch_ = Buffer<AdvantageTerms>(device, static_cast<std::size_t>(minibatches * parts_));
+}
+
+void AdvantageSums::fill(const Exec& exec, const float* advantage, const std::int32_t* index) {
+  parallel_groups<kSumLanes>(exec, minibatches_ * parts_,
+                             AdvantagePart{advantage, index, rows_, parts_, scratch_.data()});
+  parallel_groups<kSumLanes>(exec, minibatches_, AdvantageWhole{scratch_.data(), parts_, sums_.data()});
 }
 
 template class Minibatch<float>;

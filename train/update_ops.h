@@ -76,15 +76,37 @@ std::int64_t loss_scratch(std::int64_t rows);
 template <class Real>
 void ppo_loss(const Exec& exec, const UpdateSpec& update, const HeadView& head, const LossIo<Real>& io);
 
-// A minibatch's whole pass for a network that works out PPO's loss itself: as LossIo.
+// Sums over the advantages of each of an epoch's minibatches.
+class AdvantageSums {
+ public:
+  AdvantageSums(Device device, std::int64_t rows, std::int64_t minibatches);
+  // index [minibatches, rows]
+  void fill(const Exec& exec, const float* advantage, const std::int32_t* index);
+  const AdvantageTerms* of(std::int64_t minibatch) const { return sums_.data() + minibatch; }
+
+ private:
+  std::int64_t rows_, minibatches_, parts_;
+  Buffer<AdvantageTerms> sums_, scratch_;
+};
+
+// A minibatch's whole pass for a network that works out PPO's loss itself, from rows index[0 .. rows) of the samples
+// (null: the first ones), observations through the normaliser.
 struct PpoPass {
   UpdateSpec update;
   HeadView head;
-  Samples<float> batch;
+  Samples<float> samples;
+  const std::int32_t* index = nullptr;
+  ObservationNormalizer::View normalizer;
   const AdvantageTerms* advantage_terms = nullptr;
   const float* log_std = nullptr;
   float* gradients = nullptr;  // [num_parameters]
-  LossTerms* out = nullptr;
+};
+// Adam's step from the gradients and loss terms of the last PpoPass.
+struct PpoStep {
+  UpdateSpec update;
+  Control* control = nullptr;
+  const float* gradients = nullptr;
+  float *parameters = nullptr, *moment1 = nullptr, *moment2 = nullptr;
 };
 // *out = sum of terms [n]; out[c] = sum over rows of x [rows, cols]. For scratch see loss_scratch and bias_scratch.
 void sum_loss_terms(const Exec& exec, std::int64_t n, const LossTerms* terms, LossTerms* scratch, LossTerms* out);

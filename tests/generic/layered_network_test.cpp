@@ -217,19 +217,22 @@ LossAndGradient with_ppo_loss(const Case& c, bool within) {
   Buffer<float> columns(kCard, static_cast<std::size_t>(bias_scratch(c.rows, c.policy.action.dim())));
   Buffer<LossTerms> scratch(kCard, static_cast<std::size_t>(loss_scratch(c.rows))), out(kCard, 1);
   PpoPass pass;
-  pass.head = head.view(), pass.batch = drawn.view(c.policy), pass.advantage_terms = drawn.terms.data();
+  pass.head = head.view(), pass.samples = drawn.view(c.policy), pass.advantage_terms = drawn.terms.data();
   pass.log_std = c.policy.log_std >= 0 ? parameters.data() + c.policy.log_std : nullptr;
-  pass.gradients = gradients.data(), pass.out = out.data();
+  pass.gradients = gradients.data();
   if (within) {
-    EXPECT_TRUE(network->ppo_pass(exec, pass));
+    EXPECT_TRUE(network->has_ppo_pass());
+    network->ppo_pass(exec, pass);
+    network->ppo_loss(exec, out.data());
   } else {
-    network->forward_backward(exec, pass.batch.observation, gradients.data(), [&](const Exec& e, const Part<float>& p) {
-      LossIo<float> io{pass.batch, p.begin, p.end,        c.rows,   pass.advantage_terms,
-                       p.head,     p.value, pass.log_std, p.d_head, p.d_value};
-      io.d_log_std = p.d_log_std, io.d_log_std_rows = p.d_log_std ? log_std_rows.data() : nullptr;
-      io.column_scratch = columns.data(), io.scratch = scratch.data(), io.out = out.data();
-      ppo_loss(e, pass.update, pass.head, io);
-    });
+    network->forward_backward(
+        exec, pass.samples.observation, gradients.data(), [&](const Exec& e, const Part<float>& p) {
+          LossIo<float> io{pass.samples, p.begin, p.end,        c.rows,   pass.advantage_terms,
+                           p.head,       p.value, pass.log_std, p.d_head, p.d_value};
+          io.d_log_std = p.d_log_std, io.d_log_std_rows = p.d_log_std ? log_std_rows.data() : nullptr;
+          io.column_scratch = columns.data(), io.scratch = scratch.data(), io.out = out.data();
+          ppo_loss(e, pass.update, pass.head, io);
+        });
   }
   LossAndGradient result;
   result.gradient.resize(start.size());

@@ -42,6 +42,8 @@ class ChainNetwork final : public Network<float> {
     const std::int64_t terms = pass_.multiprocessors;
     terms_ = Buffer<LossTerms>(config.device, size(terms));
     terms_scratch_ = Buffer<LossTerms>(config.device, size(loss_scratch(terms)));
+    squares_ = Buffer<double>(config.device, size(gradient_squares(policy_.num_parameters)));
+    plan_ = Buffer<AdamPlan>(config.device, 1);
   }
 
   void act(const Exec& exec, std::int64_t rows, const float* observation, float* head, float* value) override {
@@ -70,19 +72,28 @@ class ChainNetwork final : public Network<float> {
     chain_backward(exec, number_, {pass, d_head_.data(), d_value_.data(), rows});
     weight_gradients(exec, pass, {}, log_stds(), gradients);
   }
-  bool ppo_pass(const Exec& exec, const PpoPass& ppo) override {
+  bool has_ppo_pass() const override { return true; }
+  void ppo_pass(const Exec& exec, const PpoPass& ppo) override {
     ChainTrain train{};
     train.pass = train_pass_;
-    train.update = ppo.update, train.head = ppo.head, train.batch = ppo.batch;
-    train.inputs = {ppo.batch.observation};
+    train.update = ppo.update, train.head = ppo.head, train.batch = ppo.samples;
+    train.inputs = {ppo.samples.observation, ppo.index, ppo.normalizer};
     train.advantage_terms = ppo.advantage_terms, train.log_std = ppo.log_std;
     train.x = x_, train.terms = terms_.data();
     train.partials = partials_.data(), train.partial_stride = policy_.num_parameters;
     train.log_std_at = log_stds() > 0 ? policy_.log_std : -1;
     chain_train(exec, number_, train);
-    sum_loss_terms(exec, pass_.multiprocessors, terms_.data(), terms_scratch_.data(), ppo.out);
     weight_gradients(exec, train.pass, own_ranges_, 0, ppo.gradients);
-    return true;
+  }
+  void ppo_loss(const Exec& exec, LossTerms* out) override {
+    sum_loss_terms(exec, pass_.multiprocessors, terms_.data(), terms_scratch_.data(), out);
+  }
+  void ppo_step(const Exec& exec, const PpoStep& step) override {
+    const std::int64_t n = policy_.num_parameters;
+    image_step(exec, number_,
+               {n, minibatch_rows_, pass_.multiprocessors, gradient_squares(n), terms_.data(), squares_.data(),
+                plan_.data(), place_.data(), pass_.ring ? second_place_.data() : nullptr, image_.data()},
+               step);
   }
   std::int64_t parts() const override { return 1; }
   std::int64_t part_rows() const override { return minibatch_rows_; }
@@ -103,7 +114,7 @@ class ChainNetwork final : public Network<float> {
     chain_gradient(exec, number_, pass, x_, partials_.data(), policy_.num_parameters);
     sum_partials(exec, policy_.num_parameters, layer_splits(minibatch_rows_), own, partials_.data(),
                  1.0f / static_cast<float>(minibatch_rows_), std::max<std::int64_t>(policy_.log_std, 0), without,
-                 gradients);
+                 gradients, squares_.data());
   }
   // Parameters of the policy that no layer makes.
   int log_stds() const { return policy_.log_std >= 0 ? static_cast<int>(policy_.action.dim()) : 0; }
@@ -118,12 +129,15 @@ class ChainNetwork final : public Network<float> {
   std::int64_t minibatch_rows_;
   ChainPass pass_{}, train_pass_{};
   PartialRanges own_ranges_;
-  Buffer<std::int32_t> image_of_;  // where each number of image_ lies in the parameters
+  Buffer<std::int32_t> image_of_;              // where each number of image_ lies in the parameters
+  Buffer<std::int32_t> place_, second_place_;  // where each parameter lies in image_, -1: nowhere
   Buffer<std::byte> image_;
   void* x_ = nullptr;
   std::vector<Buffer<std::byte>> kept_;
   Buffer<float> head_, value_, d_head_, d_value_, partials_;
   Buffer<LossTerms> terms_, terms_scratch_;
+  Buffer<double> squares_;
+  Buffer<AdamPlan> plan_;
 };
 
 void ChainNetwork::plan_own() {
@@ -189,9 +203,18 @@ void ChainNetwork::allocate(Device device) {
       add_image(layer.image, layer.size, input_columns(pass_, l), head ? pass_.head_rows : pass_.width, false);
       if (pass_.ring && !head && l > 0) add_image(layer.turned, layer.size, pass_.width, pass_.width, true);
     }
-  image_of_ = Buffer<std::int32_t>(device, from.size());
-  copy_async(Exec{device}, image_of_.data(), device, from.data(), {}, image_of_.bytes());
-  synchronize(Exec{device});
+  const auto to_device = [&](Buffer<std::int32_t>& to, const std::vector<std::int32_t>& values) {
+    to = Buffer<std::int32_t>(device, values.size());
+    copy_async(Exec{device}, to.data(), device, values.data(), {}, to.bytes());
+    synchronize(Exec{device});
+  };
+  std::vector<std::int32_t> place(static_cast<std::size_t>(policy_.num_parameters), -1), second = place;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (from[i] < 0) continue;
+    std::int32_t& first = place[static_cast<std::size_t>(from[i])];
+    (first < 0 ? first : second[static_cast<std::size_t>(from[i])]) = static_cast<std::int32_t>(i);
+  }
+  to_device(image_of_, from), to_device(place_, place), to_device(second_place_, second);
   image_ = Buffer<std::byte>(device, from.size() * kNumberBytes);
   for (const auto& [image, begin] : images) *image = image_.data() + begin * kNumberBytes;
 }

@@ -17,6 +17,11 @@ int layer_splits(std::int64_t rows) {
   return static_cast<int>(splits < 1 ? 1 : (splits < kMostSplits ? splits : kMostSplits));
 }
 
+// A parameter a lane: its parts come from memory, many at once.
+constexpr std::int64_t kSquareChunk = 256;
+
+std::int64_t gradient_squares(std::int64_t n) { return (n + kSquareChunk - 1) / kSquareChunk; }
+
 #ifdef __CUDACC__
 namespace {
 
@@ -220,22 +225,71 @@ struct GradientOp {
   }
 };
 
-struct SumPartialsOp {
+// A gradient from its parts; the square of it.
+struct SumPartials {
   int splits;
   PartialRanges ranges;
   std::int64_t stride, skip, skipped;
   const float* partials;
   float scale;
   float* gradients;
-  SIM_HD void operator()(std::int64_t i) const {
-    if (i >= skip && i < skip + skipped) return;
+  SIM_HD double operator()(std::int64_t i) const {
+    if (i >= skip && i < skip + skipped) return 0.0;
     int parts = splits;
     for (int r = 0; r < ranges.count; ++r)
       if (i >= ranges.begin[r] && i < ranges.end[r]) parts = ranges.splits;
     float sum = 0.0f;
 #pragma unroll 16
     for (int s = 0; s < parts; ++s) sum += partials[s * stride + i];
-    gradients[i] = scale * sum;
+    const float g = scale * sum;
+    gradients[i] = g;
+    return static_cast<double>(g) * static_cast<double>(g);
+  }
+};
+struct SumPartialsOp {
+  SumPartials sum;
+  SIM_HD void operator()(std::int64_t i) const { (void)sum(i); }
+};
+
+// The plan of a step, by one group.
+struct PlanStepOp {
+  ImageStep step;
+  UpdateSpec update;
+  Control* control;
+  struct Shared {
+    double squares[kSumLanes], power[2];
+    LossTerms terms[kSumLanes];
+  };
+  template <class G>
+  SIM_HD void operator()(const G& group, std::int64_t, Shared& shared) const {
+    // Adam's own count is one more if the step is made, and not asked for if it is not
+    const std::int64_t t = control->adam_step + 1;
+    group.for_each(2, [&](int k) {
+      shared.power[k] = pow(k == 0 ? update.adam_beta1 : update.adam_beta2, static_cast<double>(t));
+    });
+    const double norm_squared =
+        group.sum(static_cast<int>(step.square_parts), shared.squares, [&](int k) { return step.squares[k]; });
+    const LossTerms sum =
+        group.sum(static_cast<int>(step.term_parts), shared.terms, [&](int k) { return step.terms[k]; });
+    group.once([&] {
+      *step.plan =
+          plan_step(update, *control, sum, static_cast<double>(step.rows), norm_squared,
+                    [&](double beta, std::int64_t) { return shared.power[beta == update.adam_beta1 ? 0 : 1]; });
+    });
+  }
+};
+
+template <class T>
+struct ImageAdamOp {
+  AdamOp<float> adam;
+  const std::int32_t *place, *second_place;
+  T* image;
+  __device__ void operator()(std::int64_t i) const {
+    adam(i);
+    const std::int32_t to = place[i];
+    if (to < 0) return;
+    put(image + to, adam.parameter[i]);
+    if (second_place != nullptr && second_place[i] >= 0) put(image + second_place[i], adam.parameter[i]);
   }
 };
 
@@ -344,8 +398,22 @@ void layer_gradient(const Exec& exec, Number16 number, const LayerGradient& laye
 }
 
 void sum_partials(const Exec& exec, std::int64_t n, int splits, const PartialRanges& ranges, const float* partials,
-                  float scale, std::int64_t skip, std::int64_t skipped, float* gradients) {
-  parallel_for(exec, n, SumPartialsOp{splits, ranges, n, skip, skipped, partials, scale, gradients});
+                  float scale, std::int64_t skip, std::int64_t skipped, float* gradients, double* squares) {
+  const SumPartials sum{splits, ranges, n, skip, skipped, partials, scale, gradients};
+  if (squares == nullptr)
+    parallel_for(exec, n, SumPartialsOp{sum});
+  else
+    parallel_groups<kSumLanes>(exec, gradient_squares(n),
+                               TreeSumOp<double, SumPartials>{n, kSquareChunk, sum, squares});
+}
+
+void image_step(const Exec& exec, Number16 number, const ImageStep& step, const PpoStep& adam) {
+  parallel_groups<kSumLanes>(exec, 1, PlanStepOp{step, adam.update, adam.control});
+  const AdamOp<float> op =
+      adam_op<float>(adam.update, step.plan, adam.gradients, adam.parameters, adam.moment1, adam.moment2);
+  with_number(number, [&]<class T>(T) {
+    launch_each(exec, step.n, ImageAdamOp<T>{op, step.place, step.second_place, static_cast<T*>(step.image)});
+  });
 }
 
 void layer_image(const Exec& exec, Number16 number, std::int64_t n, const std::int32_t* from, const float* parameters,
@@ -362,12 +430,14 @@ void layer_rows(const Exec& exec, Number16 number, std::int64_t rows, int column
 
 #else  // no CUDA: never called, as there is no such device
 
+void image_step(const Exec&, Number16, const ImageStep&, const PpoStep&) { throw std::logic_error("layers: no CUDA"); }
+
 void layer_forward(const Exec&, Number16, const LayerForward&) { throw std::logic_error("layers: without CUDA"); }
 void head_forward(const Exec&, Number16, const HeadForward&) { throw std::logic_error("layers: without CUDA"); }
 void layer_backward(const Exec&, Number16, const LayerBackward&) { throw std::logic_error("layers: without CUDA"); }
 void layer_gradient(const Exec&, Number16, const LayerGradient&) { throw std::logic_error("layers: without CUDA"); }
 void sum_partials(const Exec&, std::int64_t, int, const PartialRanges&, const float*, float, std::int64_t, std::int64_t,
-                  float*) {
+                  float*, double*) {
   throw std::logic_error("layers: without CUDA");
 }
 void layer_image(const Exec&, Number16, std::int64_t, const std::int32_t*, const float*, void*) {

@@ -7,7 +7,9 @@
 
 #include "sim/core/device.h"
 #include "sim/core/hd.h"
+#include "train/adam_step.h"
 #include "train/policy_kinds.h"
+#include "train/update_ops.h"
 
 namespace hotloop {
 
@@ -107,9 +109,23 @@ struct PartialRanges {
   int count = 0, splits = 0;
   std::int64_t begin[kMost] = {}, end[kMost] = {};
 };
-// gradients[i] = scale * sum over splits of partials, i in [0, n) without [skip, skip + skipped).
+// gradients[i] = scale * sum over splits of partials, i in [0, n) without [skip, skip + skipped). squares, unless it is
+// null, [gradient_squares(n)]: parts of the sum of their squares.
+std::int64_t gradient_squares(std::int64_t n);
 void sum_partials(const Exec& exec, std::int64_t n, int splits, const PartialRanges& ranges, const float* partials,
-                  float scale, std::int64_t skip, std::int64_t skipped, float* gradients);
+                  float scale, std::int64_t skip, std::int64_t skipped, float* gradients, double* squares = nullptr);
+
+// Adam's step of a minibatch from parts of its loss's sums and of its squared gradient norm, and, for each parameter
+// that has one, its place in an image of 16-bit numbers, -1: none (and a second one, unless null).
+struct ImageStep {
+  std::int64_t n, rows, term_parts, square_parts;
+  const LossTerms* terms;
+  const double* squares;
+  AdamPlan* plan;  // scratch
+  const std::int32_t *place, *second_place;
+  void* image;
+};
+void image_step(const Exec& exec, Number16 number, const ImageStep& step, const PpoStep& adam);
 
 // Numbers of 16 bits from flat parameters: to[i] = parameters[from[i]], 0 where from[i] is negative.
 void layer_image(const Exec& exec, Number16 number, std::int64_t n, const std::int32_t* from, const float* parameters,
