@@ -15,7 +15,8 @@ namespace hotloop {
 struct PolicyGraph;  // train/export/graph.h
 struct PpoPass;      // train/update_ops.h
 struct PpoStep;
-struct LossTerms;  // train/control.h
+struct RolloutWork;  // train/rollout_ops.h
+struct LossTerms;    // train/control.h
 
 enum class Precision : std::uint8_t { fp32, tf32, bf16 };
 
@@ -45,6 +46,9 @@ class Network {
   // in gradients [num_shards, num_parameters].
   using Loss = std::function<void(const Exec&, const Part<Real>&)>;
   virtual void forward_backward(const Exec& exec, const Real* observation, Real* gradients, const Loss& loss) = 0;
+  // Networks that step such worlds themselves: the whole rollout and its values.
+  virtual bool has_rollout(const RolloutWork&) const { return false; }
+  virtual void rollout(const Exec&, const RolloutWork&) {}
   // Networks that pass a minibatch with PPO's loss in their own kernels, and then make Adam's step: ppo_pass leaves the
   // gradients, ppo_step changes the parameters and all copies of them.
   virtual bool has_ppo_pass() const { return false; }

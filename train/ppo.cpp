@@ -141,38 +141,67 @@ void PpoTrainer::collect() {
   if (policy_.has_action_mask)
     copy_async(exec_, action_mask(0), exec_.device, action_mask(t), exec_.device,
                static_cast<std::size_t>(config_.num_envs * policy_.head_dim()));
+  const RolloutWork work = rollout_work();
+  if (network_->has_rollout(work)) return network_->rollout(exec_, work);
   for (std::int64_t step = 0; step < t; ++step) rollout_step(step);
 }
 
+// The whole rollout, for a network that steps the worlds itself.
+RolloutWork PpoTrainer::rollout_work() const {
+  RolloutWork work;
+  work.num_steps = config_.num_steps, work.num_envs = config_.num_envs, work.obs_dim = policy_.obs_dim;
+  work.built_in = env_.per_lane ? -1 : env_.built_in;
+  work.book = batch_->book_view(), work.words = batch_->state_words();
+  if (normalizer_) work.normalizer = normalizer_->view();
+  work.head = head_->view();
+  work.key = draw_key(0);
+  work.observation = observation(0), work.value = arena_->data<float>("state_value");
+  work.sample = sample_io(0), work.step = step_io(0);
+  return work;
+}
+
 void PpoTrainer::rollout_step(std::int64_t t) {
-  const std::int64_t n = config_.num_envs, row = t * n, dim = policy_.action.dim();
-  const Arena& a = *arena_;
+  const std::int64_t n = config_.num_envs;
   const float* input = observation(t);
   if (normalizer_) {
     normalizer_->apply(exec_, n, input, normalized_.data());
     input = normalized_.data();
   }
-  network_->act(exec_, n, input, head_out_.data(), a.data<float>("state_value") + row);
-  const bool box = policy_.action.is_box();
-  SampleIo sample;
-  sample.head = head_out_.data();
-  sample.log_std = policy_.log_std >= 0 ? parameters_.data() + policy_.log_std : nullptr;
-  sample.mask = action_mask(t);
-  if (box) {
-    sample.action = a.data<float>("action") + row * dim;
-    sample.sample = a.data<float>("policy_sample") + row * dim;
-  } else {
-    sample.action = a.data<std::int64_t>("action") + row * dim;
-  }
-  sample.log_prob = a.data<float>("sample_log_prob") + row;
+  network_->act(exec_, n, input, head_out_.data(), arena_->data<float>("state_value") + t * n);
+  sample_actions(exec_, n, head_->view(), draw_key(t), false, sample_io(t));
+  batch_->step(exec_, step_io(t));
+}
+
+DrawKey PpoTrainer::draw_key(std::int64_t t) const {
   DrawKey key;
   key.seed = static_cast<std::uint64_t>(config_.seed);
   key.control = control_.data();
   key.num_steps = config_.num_steps;
   key.t = t;
-  sample_actions(exec_, n, head_->view(), key, false, sample);
+  return key;
+}
+
+SampleIo PpoTrainer::sample_io(std::int64_t t) const {
+  const std::int64_t row = t * config_.num_envs, dim = policy_.action.dim();
+  SampleIo sample;
+  sample.head = head_out_.data();
+  sample.log_std = policy_.log_std >= 0 ? parameters_.data() + policy_.log_std : nullptr;
+  sample.mask = action_mask(t);
+  if (policy_.action.is_box()) {
+    sample.action = arena_->data<float>("action") + row * dim;
+    sample.sample = arena_->data<float>("policy_sample") + row * dim;
+  } else {
+    sample.action = arena_->data<std::int64_t>("action") + row * dim;
+  }
+  sample.log_prob = arena_->data<float>("sample_log_prob") + row;
+  return sample;
+}
+
+StepIo PpoTrainer::step_io(std::int64_t t) const {
+  const Arena& a = *arena_;
+  const std::int64_t row = t * config_.num_envs;
   StepIo io;
-  io.action = sample.action;
+  io.action = sample_io(t).action;
   io.observation = observation(t + 1);
   io.reward = a.data<float>("next/reward") + row;
   io.terminated = a.data<std::uint8_t>("next/terminated") + row;
@@ -181,7 +210,7 @@ void PpoTrainer::rollout_step(std::int64_t t) {
   io.action_mask = action_mask(t + 1);
   if (const auto terms = static_cast<std::int64_t>(env_.spec.reward_terms.size()); terms > 0)
     io.reward_terms = a.data<float>(kRewardTermsKey) + row * terms;
-  batch_->step(exec_, io);
+  return io;
 }
 
 void PpoTrainer::advantages() {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/arena.h"
+#include "train/rollout_ops.h"
 #include "train/trainer.h"
 
 namespace hotloop {
@@ -37,6 +38,10 @@ class PpoTrainer : public Trainer {
   void begin_run();
   void collect();
   void rollout_step(std::int64_t t);
+  RolloutWork rollout_work() const;
+  DrawKey draw_key(std::int64_t t) const;
+  SampleIo sample_io(std::int64_t t) const;
+  StepIo step_io(std::int64_t t) const;
   void advantages();
   void update();
   void finish_iteration();

@@ -3,7 +3,9 @@
 #pragma once
 #include <cstdint>
 
+#include "sim/core/book.h"
 #include "sim/core/device.h"
+#include "sim/core/step_io.h"
 #include "train/control.h"
 #include "train/distribution.h"
 #include "train/normalizer.h"
@@ -30,6 +32,41 @@ struct DrawKey {
 };
 void sample_actions(const Exec& exec, std::int64_t num_envs, const HeadView& head, const DrawKey& key,
                     bool deterministic, const SampleIo& io);
+
+// A whole rollout of worlds of a built-in environment that takes no masks, for a network that steps them itself.
+struct RolloutWork {
+  std::int64_t num_steps = 0, num_envs = 0, obs_dim = 0;
+  int built_in = -1;  // place in BuiltInEnvs
+  BookView book;
+  std::uint32_t* words = nullptr;  // the worlds' states
+  ObservationNormalizer::View normalizer;
+  HeadView head;
+  DrawKey key;
+  float* observation = nullptr;  // [num_steps + 1, num_envs, obs_dim], the first ones given
+  float* value = nullptr;        // [num_steps, num_envs]
+  // What the first step reads and writes; each following one num_envs rows further on.
+  SampleIo sample;
+  StepIo step;
+};
+// Of its step t.
+SIM_HD SampleIo sample_at(const RolloutWork& r, std::int64_t t) {
+  SampleIo io = r.sample;
+  const std::int64_t rows = t * r.num_envs, numbers = rows * r.head.dim;
+  if (r.head.kind == HeadKind::categorical)
+    io.action = static_cast<std::int64_t*>(io.action) + numbers;
+  else
+    io.action = static_cast<float*>(io.action) + numbers, io.sample += numbers;
+  io.log_prob += rows;
+  return io;
+}
+SIM_HD StepIo step_at(const RolloutWork& r, std::int64_t t) {
+  StepIo io = r.step;
+  const std::int64_t rows = t * r.num_envs;
+  io.action = sample_at(r, t).action;
+  io.observation += rows * r.obs_dim, io.final_observation += rows * r.obs_dim;
+  io.reward += rows, io.terminated += rows, io.truncated += rows;
+  return io;
+}
 
 struct RolloutView {
   std::int64_t num_steps = 0, num_envs = 0, obs_dim = 0;

@@ -72,6 +72,18 @@ class ChainNetwork final : public Network<float> {
     chain_backward(exec, number_, {pass, d_head_.data(), d_value_.data(), rows});
     weight_gradients(exec, pass, {}, log_stds(), gradients);
   }
+  bool has_rollout(const RolloutWork& work) const override {
+    return pass_.score_stride > 0 && chain_rolls_out(pass_, work);
+  }
+  void rollout(const Exec& exec, const RolloutWork& work) override {
+    ChainPass actor = pass_of(work.num_envs);
+    actor.nets = 1;
+    chain_rollout(exec, number_, {actor, work});
+    if (pass_.nets == 1) return;
+    ChainPass critic = pass_of(work.num_steps * work.num_envs);
+    critic.net[0] = critic.net[1], critic.nets = 1;
+    chain_forward(exec, number_, {critic, {work.observation, nullptr, work.normalizer}, nullptr, nullptr, work.value});
+  }
   bool has_ppo_pass() const override { return true; }
   void ppo_pass(const Exec& exec, const PpoPass& ppo) override {
     ChainTrain train{};

@@ -6,7 +6,7 @@
 
 #ifdef __CUDACC__
 #include "train/fused/chain_gradient.h"
-#include "train/fused/chain_pass.h"
+#include "train/fused/chain_launch.h"
 #include "train/fused/chain_train.h"
 #endif
 
@@ -79,12 +79,6 @@ struct ChainBackwardOp {
   }
 };
 
-// A block a multiprocessor, as many for each network.
-unsigned chain_blocks(const ChainPass& pass) {
-  const std::int64_t most = std::max(1, pass.multiprocessors / pass.nets);
-  return static_cast<unsigned>(std::min(chain_tiles(pass.rows), most) * pass.nets);
-}
-
 // f(number, width, whether weights come through a ring).
 template <class F>
 void with_shape(Number16 number, const ChainPass& pass, F f) {
@@ -107,25 +101,23 @@ void with_shape(Number16 number, const ChainPass& pass, F f) {
 void chain_forward(const Exec& exec, Number16 number, const ChainForward& forward) {
   with_shape(number, forward.pass,
              [&]<class T, int kN, bool kRing>(T, std::integral_constant<int, kN>, std::bool_constant<kRing>) {
-               launch_blocks(exec, dim3(chain_blocks(forward.pass)), ChainForwardOp<T, kN, kRing>{forward});
+               launch_chain<ChainForwardOp<T, kN, kRing>>(exec, forward);
              });
 }
 
 void chain_backward(const Exec& exec, Number16 number, const ChainBackward& backward) {
   with_shape(number, backward.pass,
              [&]<class T, int kN, bool kRing>(T, std::integral_constant<int, kN>, std::bool_constant<kRing>) {
-               launch_blocks(exec, dim3(chain_blocks(backward.pass)), ChainBackwardOp<T, kN, kRing>{backward});
+               launch_chain<ChainBackwardOp<T, kN, kRing>>(exec, backward);
              });
 }
 
 void chain_train(const Exec& exec, Number16 number, const ChainTrain& train) {
   with_shape(number, train.pass,
              [&]<class T, int kN, bool kRing>(T, std::integral_constant<int, kN>, std::bool_constant<kRing>) {
-               launch_blocks(exec, dim3(chain_blocks(train.pass)), ChainTrainOp<T, kN, kRing>{train});
+               launch_chain<ChainTrainOp<T, kN, kRing>>(exec, train);
              });
 }
-
-int chain_parts(const ChainPass& pass) { return static_cast<int>(chain_blocks(pass)) / pass.nets; }
 
 void chain_gradient(const Exec& exec, Number16 number, const ChainPass& pass, const void* x, float* partials,
                     std::int64_t partial_stride) {
@@ -150,7 +142,6 @@ void chain_gradient(const Exec& exec, Number16 number, const ChainPass& pass, co
 
 void chain_forward(const Exec&, Number16, const ChainForward&) { throw std::logic_error("chain: without CUDA"); }
 void chain_backward(const Exec&, Number16, const ChainBackward&) { throw std::logic_error("chain: without CUDA"); }
-int chain_parts(const ChainPass&) { throw std::logic_error("chain: without CUDA"); }
 void chain_train(const Exec&, Number16, const ChainTrain&) { throw std::logic_error("chain: without CUDA"); }
 void chain_gradient(const Exec&, Number16, const ChainPass&, const void*, float*, std::int64_t) {
   throw std::logic_error("chain: without CUDA");

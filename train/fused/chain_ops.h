@@ -5,6 +5,7 @@
 #pragma once
 #include "train/fused/layered_ops.h"
 #include "train/fused/panel.h"
+#include "train/rollout_ops.h"
 #include "train/update_ops.h"
 
 namespace hotloop {
@@ -31,6 +32,11 @@ struct ChainNet {
   int actor;   // outputs of the head that are the actor's; one more is the value
   ChainLayer layer[kChainLayers + 1];
 };
+// Where a block finds what in its shared memory [bytes]; the second line: from the start of a tile's own place.
+struct ChainMemory {
+  int slots, slot_bytes, biases, barriers, stages;
+  int staged, head_sums, first_sums, terms;
+};
 struct ChainPass {
   std::int64_t rows;
   int nets, width, inputs;  // width: 128 or kChainWidth, which all hidden layers pass for; inputs: obs_dim
@@ -41,6 +47,7 @@ struct ChainPass {
   // Whose gradients chain_train adds up itself, chain_gradient leaves out: the heads', the first layer's. Their parts
   // lie in chain_parts(pass) of the partials.
   bool own_head, own_first;
+  ChainMemory memory;       // set by who launches
   Activation activation;    // none of silu
   const float* parameters;  // flat; biases are read there
   ChainNet net[kMostNets];
@@ -66,6 +73,9 @@ struct ChainRows {
   }
 };
 
+// A block a multiprocessor, as many for each network.
+int chain_blocks(const ChainPass& pass);
+
 // From inputs to head [rows, actor] and value [rows]; null: not wanted. x, [tiles, panels of
 // inputs, 8, 64, 8], and the layers' y are written for a way back, unless x is null.
 struct ChainForward {
@@ -75,6 +85,14 @@ struct ChainForward {
   float *head, *value;
 };
 void chain_forward(const Exec& exec, Number16 number, const ChainForward& forward);
+
+// A rollout by the first network, whose further output, if there is one, is the value. Not through a ring.
+struct ChainRollout {
+  ChainPass pass;  // of num_envs rows
+  RolloutWork work;
+};
+bool chain_rolls_out(const ChainPass& pass, const RolloutWork& work);
+void chain_rollout(const Exec& exec, Number16 number, const ChainRollout& rollout);
 
 // From gradients by the heads' outputs, times scale, to the layers' d.
 struct ChainBackward {

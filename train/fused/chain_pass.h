@@ -52,23 +52,12 @@ class ChainBlock {
         slot_(__shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0)),
         outputs_(outputs_of(net_)),
         tiles_(static_cast<int>(chain_tiles(pass.rows))),
-        kept_inputs_(kept_inputs) {
+        slot_at_(pass.memory.slots + slot_ * pass.memory.slot_bytes),
+        kept_inputs_(kept_inputs),
+        weights_(shared_address(memory)),
+        memory_(memory) {
     const int most = hidden_layers(pass), hidden = net_.layers - 1;
-    const unsigned start = (shared_address(memory) + 127) / 128 * 128;
-    std::byte* at = memory + (start - shared_address(memory));
-    weights_ = start;
-    const int stages = kRing ? Places::stages_of(pass) : 0;
-    at += kRing ? stages * Places::kStageBytes : Places::weight_bytes(pass);
-    slots_ = at, slot_bytes_ = Places::slot_bytes(pass);
-    right_ = shared_address(at) + slot_ * slot_bytes_;
-    staged_ = right_ + Places::right_bytes(pass);
-    head_sums_ = reinterpret_cast<float*>(at + slot_ * slot_bytes_ + Places::operand_bytes(pass));
-    first_sums_ = head_sums_ + Places::head_sum_bytes(pass) / 4;
-    terms_ = reinterpret_cast<LossTerms*>(first_sums_ + Places::first_sum_bytes(pass) / 4);
-    at += kTiles * Places::slot_bytes(pass);
-    biases_ = reinterpret_cast<float*>(at);
-    barriers_ = shared_address(at + Places::bias_bytes(pass));
-    if constexpr (kRing) ring_ = {weights_, barriers_, Places::kStageBytes, stages};
+    if constexpr (kRing) ring_ = {weights_, barriers(), Places::kStageBytes, pass.memory.stages};
     if (threadIdx.x == 0) begin_weights();
     for (int l = 0; l < hidden; ++l)
       for (int o = static_cast<int>(threadIdx.x); o < kN; o += kThreads)
@@ -76,8 +65,8 @@ class ChainBlock {
     for (int o = static_cast<int>(threadIdx.x); o < kChainOutputs; o += kThreads)
       bias(most)[o] = bias_of(net_.layer[hidden].size, o);
     // sums and terms begin at zero; so do gradients by outputs that there are not
-    auto* const zeros = reinterpret_cast<uint4*>(slots_);
-    for (int e = static_cast<int>(threadIdx.x); e < kTiles * Places::slot_bytes(pass) / 16; e += kThreads)
+    auto* const zeros = reinterpret_cast<uint4*>(memory + pass.memory.slots);
+    for (int e = static_cast<int>(threadIdx.x); e < kTiles * pass.memory.slot_bytes / 16; e += kThreads)
       zeros[e] = make_uint4(0, 0, 0, 0);
     __syncthreads();
   }
@@ -202,7 +191,7 @@ class ChainBlock {
         }
       });
     }
-    if (kOwn && pass_.own_first) add_gradient(held, right_inputs(), first_sums_, pass_.inputs + 1);
+    if (kOwn && pass_.own_first) add_gradient(held, right_inputs(), first_sums(), pass_.inputs + 1);
     tile_barrier();  // others write next where these products read
   }
   // What a layer made on a way forward.
@@ -229,7 +218,7 @@ class ChainBlock {
     const int thread = static_cast<int>(threadIdx.x);
     if (pass_.own_head)
       for (int e = thread; e < head.out * kN; e += kConsumers)
-        if (e % kN < head.in) to[head.weight_at(e / kN) + e % kN] = of_slots(head_sums_ + e);
+        if (e % kN < head.in) to[head.weight_at(e / kN) + e % kN] = of_slots(head_sums() + e);
     if (thread < 32) {
       float sum = 0.0f;
       for (int t = 0; t < kTiles; ++t)
@@ -241,7 +230,7 @@ class ChainBlock {
     if (!pass_.own_first) return;
     for (int e = thread; e < (first.in + 1) * kN; e += kConsumers) {
       const int i = e / kN, o = e % kN;
-      if (o < first.out) to[i < first.in ? first.weight_at(o) + i : first.bias_at(o)] = of_slots(first_sums_ + e);
+      if (o < first.out) to[i < first.in ? first.weight_at(o) + i : first.bias_at(o)] = of_slots(first_sums() + e);
     }
   }
   // The block's sum of all rows' terms, in one thread.
@@ -252,9 +241,11 @@ class ChainBlock {
     return sum;
   }
 
-  __device__ __forceinline__ LossTerms* terms() const { return terms_; }  // a row's
-  __device__ __forceinline__ float* scores() const {                      // [rows, score_stride]
-    return reinterpret_cast<float*>(terms_ + kTileRows);
+  __device__ __forceinline__ LossTerms* terms() const {  // a row's
+    return reinterpret_cast<LossTerms*>(own(pass_.memory.terms));
+  }
+  __device__ __forceinline__ float* scores() const {  // [rows, score_stride]
+    return reinterpret_cast<float*>(terms() + kTileRows);
   }
   __device__ __forceinline__ const ChainNet& net() const { return net_; }
   __device__ __forceinline__ int outputs() const { return outputs_; }
@@ -267,11 +258,23 @@ class ChainBlock {
   __device__ __forceinline__ static int bias_place(int o) {
     return o / 16 * 16 + o % 8 / 2 * 4 + o / 8 % 2 * 2 + o % 2;
   }
-  __device__ __forceinline__ float* bias(int l) const { return biases_ + l * kN; }
+  __device__ __forceinline__ float* bias(int l) const {
+    return reinterpret_cast<float*>(memory_ + pass_.memory.biases) + l * kN;
+  }
+  // A place of this thread's tile; the barriers of weights.
+  __device__ __forceinline__ std::byte* own(int at) const { return memory_ + slot_at_ + at; }
+  __device__ __forceinline__ unsigned barriers() const { return weights_ + pass_.memory.barriers; }
+  // [outputs, kN], and [inputs and one more, kN]: the last row is the biases'
+  __device__ __forceinline__ float* head_sums() const { return reinterpret_cast<float*>(own(pass_.memory.head_sums)); }
+  __device__ __forceinline__ float* first_sums() const {
+    return reinterpret_cast<float*>(own(pass_.memory.first_sums));
+  }
+  // Panels of a layer whose gradient is added up here.
+  __device__ __forceinline__ unsigned staged() const { return weights_ + slot_at_ + pass_.memory.staged; }
   // What another slot has at the place where this one has p.
   template <class P>
   __device__ __forceinline__ P* of_slot(P* p, int other) const {
-    return reinterpret_cast<P*>(reinterpret_cast<std::byte*>(p) + (other - slot_) * slot_bytes_);
+    return reinterpret_cast<P*>(reinterpret_cast<std::byte*>(p) + (other - slot_) * pass_.memory.slot_bytes);
   }
   __device__ __forceinline__ float of_slots(float* p) const {
     float sum = 0.0f;
@@ -280,7 +283,9 @@ class ChainBlock {
     return sum;
   }
   // The tile's operands, sixteen columns each: gradients by the heads' outputs, then inputs.
-  __device__ __forceinline__ unsigned right(int sixteen) const { return right_ + sixteen * Places::kRightBytes; }
+  __device__ __forceinline__ unsigned right(int sixteen) const {
+    return weights_ + slot_at_ + sixteen * Places::kRightBytes;
+  }
   __device__ __forceinline__ unsigned right_inputs() const { return right(pass_.head_rows / 16); }
   // Where the pairs lie that this thread holds: the first in its tile's memory [bytes], the others after it.
   __device__ __forceinline__ static int place() { return number_at(kTileRows, row(), column()); }
@@ -319,20 +324,20 @@ class ChainBlock {
     if constexpr (kRing) {
       ring_.init(kConsumers / 32);
     } else {
-      for (int l = 0; l < net_.layers; ++l) barrier_init(barriers_ + 8 * l, 1);
+      for (int l = 0; l < net_.layers; ++l) barrier_init(barriers() + 8 * l, 1);
       barrier_init_done();
       unsigned to = weights_;
       for (int l = 0; l < net_.layers; ++l) {
         const int bytes = image_bytes(pass_, net_, l);
-        barrier_expect(barriers_ + 8 * l, bytes);
-        bulk_load(to, net_.layer[l].image, bytes, barriers_ + 8 * l);
+        barrier_expect(barriers() + 8 * l, bytes);
+        bulk_load(to, net_.layer[l].image, bytes, barriers() + 8 * l);
         to += bytes;
       }
     }
   }
   // Where a layer's weights are that have stayed since they came.
   __device__ __forceinline__ unsigned weights(int l) const {
-    barrier_wait(barriers_ + 8 * l, 0);
+    barrier_wait(barriers() + 8 * l, 0);
     return weights_ + (l == 0 ? 0 : 2 * kN * (pass_.columns + (l - 1) * kN));
   }
   __device__ __forceinline__ void bring(const void* image, int stages) {
@@ -497,7 +502,7 @@ class ChainBlock {
     get_pairs(pairs, right(0));
     if (two) get_pairs(pairs + 4, right(1));
     if (kOwn && pass_.own_head) {
-      add_gradient(held, right(0), head_sums_, outputs_);
+      add_gradient(held, right(0), head_sums(), outputs_);
     } else if (tile < tiles_) {
       const std::int64_t first = static_cast<std::int64_t>(tile) * kPanelBytes;
       char* const at = static_cast<char*>(net_.layer[net_.layers - 1].d) + first + place();
@@ -515,11 +520,11 @@ class ChainBlock {
   // sums [columns, kN] += right^T held over the tile's rows: right has 16 columns, of which `columns` count.
   __device__ __forceinline__ void add_gradient(const Held& held, unsigned right, float* sums, int columns) const {
     constexpr int kStaged = Places::kStagedPanels, kPairs = kPanelColumns / 4;  // of a panel
-    const std::uint64_t from = operand_at<true>(staged_, kTileRows), by = operand_at<true>(right, kTileRows);
+    const std::uint64_t from = operand_at<true>(staged(), kTileRows), by = operand_at<true>(right, kTileRows);
 #pragma unroll
     for (int m = 0; m < kPanels; m += kStaged) {
       tile_barrier();  // the last products have read
-      put_pairs<kStaged * kPairs>(staged_, held + m * kPairs);
+      put_pairs<kStaged * kPairs>(staged(), held + m * kPairs);
       end_writes();
       float h[kStaged][8];
       open_products();
@@ -545,13 +550,10 @@ class ChainBlock {
   const ChainPass& pass_;
   const ChainNet& net_;
   const int slot_, outputs_, tiles_;
-  int slot_bytes_;
-  unsigned weights_, barriers_, right_, staged_;  // staged_: panels of a layer whose gradient is added up here
-  std::byte* slots_;
-  float *head_sums_, *first_sums_;  // [outputs, kN], and [inputs and one more, kN]: the last row is the biases'
-  LossTerms* terms_;
-  float* biases_;
-  void* kept_inputs_;
+  const int slot_at_;  // where the tile's own place begins
+  void* const kept_inputs_;
+  const unsigned weights_;  // where shared memory begins
+  std::byte* const memory_;
   StageRing ring_;
 };
 

@@ -56,14 +56,25 @@ struct ChainPlaces {
   SIM_HD static int slot_bytes(const ChainPass& pass) {
     return operand_bytes(pass) + head_sum_bytes(pass) + first_sum_bytes(pass) + loss_bytes(pass);
   }
-  // [bytes] beside the weights: alignment, tiles, biases, barriers
+  // [bytes] beside the weights: tiles, biases, barriers
   SIM_HD static int bias_bytes(const ChainPass& pass) { return (hidden_layers(pass) * kN + kChainOutputs) * 4; }
-  SIM_HD static int fixed_bytes(const ChainPass& pass) {
-    return 128 + kTiles * slot_bytes(pass) + bias_bytes(pass) + 256;
-  }
+  SIM_HD static int fixed_bytes(const ChainPass& pass) { return kTiles * slot_bytes(pass) + bias_bytes(pass) + 256; }
   SIM_HD static int stages_of(const ChainPass& pass) {
     const int left = (kShared - fixed_bytes(pass)) / kStageBytes;
     return left < 12 ? left : 12;
+  }
+  static ChainMemory memory(const ChainPass& pass) {
+    ChainMemory m{};
+    m.stages = kRing ? stages_of(pass) : 0;
+    m.slots = kRing ? m.stages * kStageBytes : weight_bytes(pass);
+    m.slot_bytes = slot_bytes(pass);
+    m.biases = m.slots + kTiles * m.slot_bytes;
+    m.barriers = m.biases + bias_bytes(pass);
+    m.staged = right_bytes(pass);
+    m.head_sums = operand_bytes(pass);
+    m.first_sums = m.head_sums + head_sum_bytes(pass);
+    m.terms = m.first_sums + first_sum_bytes(pass);
+    return m;
   }
   // Whether a block has room, a ring's weights for enough stages to come in time.
   SIM_HD static bool fits(const ChainPass& pass) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "train/fused/chain_places.h"
 
 namespace hotloop {
@@ -9,6 +11,12 @@ bool fits(const ChainPass& pass) {
 }
 
 }  // namespace
+
+int chain_blocks(const ChainPass& pass) {
+  const std::int64_t most = std::max(1, pass.multiprocessors / pass.nets);
+  return static_cast<int>(std::min(chain_tiles(pass.rows), most)) * pass.nets;
+}
+int chain_parts(const ChainPass& pass) { return chain_blocks(pass) / pass.nets; }
 
 void plan_chain(ChainPass& pass) {
   int widest = 0;
