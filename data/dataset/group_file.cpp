@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "data/file.h"
+#include "data/hdf5_types.h"
 
 namespace hotloop {
 namespace {
@@ -22,7 +23,7 @@ constexpr std::size_t kLeafLinks = 2 * 4, kNodeChildren = 2 * 16;
 constexpr std::size_t kLinkBytes = 40, kLeafBytes = 8 + kLeafLinks * kLinkBytes;
 constexpr std::size_t kNodeBytes = 24 + kNodeChildren * 8 + (kNodeChildren + 1) * 8;
 constexpr std::size_t kFirstSmall = 16 << 10, kMostSmall = 1 << 20;
-constexpr std::size_t kListsEnd = 1 << 20;  // a hole in small files
+constexpr std::size_t kListsEnd = 256 << 10;  // room for some 3000 episodes; a hole in smaller files
 // kinds of header messages
 constexpr std::uint16_t kSpace = 1, kType = 3, kFill = 5, kLayout = 8, kAttribute = 12, kSymbolTable = 17;
 
@@ -72,19 +73,6 @@ std::string space_bytes(const std::vector<std::uint64_t>& dims) {
   return bytes;
 }
 
-std::string attribute_bytes(const GroupFile::Attribute& attribute, const std::string& type) {
-  std::string bytes, name = attribute.name, padded_type = type;
-  const std::string space = space_bytes({});
-  name.push_back('\0');
-  put(bytes, std::uint16_t{1});  // version
-  for (const std::string* part : {&std::as_const(name), &type, &space})
-    put(bytes, static_cast<std::uint16_t>(part->size()));
-  pad(name), pad(padded_type);
-  bytes += name + padded_type + space;
-  std::visit([&](const auto value) { put(bytes, value); }, attribute.value);
-  return bytes;
-}
-
 // 0 to count - 1 in the order of their digits: 0, 1, 10, 100, 101, ...
 std::vector<std::size_t> numbers_by_text(std::size_t count) {
   std::vector<std::size_t> order;
@@ -115,8 +103,10 @@ std::string hdf5_type_bytes(const Hdf5Handle& type) {
 }
 
 GroupFile::GroupFile(const std::filesystem::path& path) : path_(path), values_(create_new(path)), end_(kListsEnd) {
-  number_type_[0] = hdf5_type_bytes(Hdf5Handle(H5Tcopy(H5T_STD_I64LE), "HDF5 type"));
-  number_type_[1] = hdf5_type_bytes(Hdf5Handle(H5Tcopy(H5T_IEEE_F64LE), "HDF5 type"));
+  attribute_type_[0] = hdf5_type_bytes(hdf5_type(DType::i64, "HDF5"));
+  attribute_type_[1] = hdf5_type_bytes(hdf5_type(DType::f64, "HDF5"));
+  attribute_type_[2] = hdf5_type_bytes(hdf5_text_type("HDF5"));
+  attribute_type_[2][4] = 16;  // bytes of a reference, where the library counts those of its pointer
 }
 
 std::uint64_t GroupFile::place(std::size_t bytes) {
@@ -181,13 +171,15 @@ GroupFile::Group GroupFile::write_group(std::vector<Link> links, const std::vect
       links.size(), [&](std::size_t k) { return links[k]; }, attributes);
 }
 
-GroupFile::Group GroupFile::write_group(const std::string& prefix, const std::vector<std::uint64_t>& objects) {
+GroupFile::Group GroupFile::write_group(const std::string& prefix, const std::vector<std::uint64_t>& objects,
+                                        const std::vector<Attribute>& attributes) {
   const std::vector<std::size_t> order = numbers_by_text(objects.size());
-  return write_links(order.size(),
-                     [&](std::size_t k) {
-                       return Link{prefix + std::to_string(order[k]), objects[order[k]]};
-                     },
-                     {});
+  return write_links(
+      order.size(),
+      [&](std::size_t k) {
+        return Link{prefix + std::to_string(order[k]), objects[order[k]]};
+      },
+      attributes);
 }
 
 GroupFile::Group GroupFile::write_links(std::size_t count, const std::function<Link(std::size_t)>& link,
@@ -214,10 +206,48 @@ GroupFile::Group GroupFile::write_links(std::size_t count, const std::function<L
   std::string table;
   put(table, group.tree), put(table, group.heap);
   header.add(kSymbolTable, false, table);
-  for (const Attribute& attribute : attributes)
-    header.add(kAttribute, false, attribute_bytes(attribute, number_type_[attribute.value.index()]));
+  for (const Attribute& attribute : attributes) header.add(kAttribute, false, attribute_bytes(attribute));
   group.object = write_small(header.bytes());
   return group;
+}
+
+std::string GroupFile::attribute_bytes(const Attribute& attribute) {
+  const std::string& type = attribute_type_[attribute.value.index()];
+  std::string bytes, name = attribute.name, padded_type = type;
+  const std::string space = space_bytes({});
+  name.push_back('\0');
+  put(bytes, std::uint16_t{1});  // version
+  for (const std::string* part : {&std::as_const(name), &type, &space})
+    put(bytes, static_cast<std::uint16_t>(part->size()));
+  pad(name), pad(padded_type);
+  bytes += name + padded_type + space;
+  if (const auto* number = std::get_if<std::int64_t>(&attribute.value)) put(bytes, *number);
+  if (const auto* real = std::get_if<double>(&attribute.value)) put(bytes, *real);
+  if (const auto* text = std::get_if<std::string_view>(&attribute.value)) bytes += text_reference(*text);
+  return bytes;
+}
+
+// A collection of the global heap with one text, and where that is.
+std::string GroupFile::text_reference(std::string_view text) {
+  constexpr std::size_t kObjectHead = 16, kLeastCollection = 4096;
+  std::string object, bytes = "GCOL\1", reference;
+  put(object, std::uint16_t{1});  // its number
+  put(object, std::uint16_t{1});  // references to it
+  put(object, std::uint32_t{0});
+  put(object, std::uint64_t{text.size()});
+  object += text;
+  pad(object);
+  pad(bytes);
+  const std::size_t size = std::max(kLeastCollection, bytes.size() + 8 + object.size() + kObjectHead);
+  put(bytes, std::uint64_t{size});
+  bytes += object;
+  put(bytes, std::uint64_t{0});  // number 0 is what is free
+  put(bytes, std::uint64_t{size - bytes.size() + 8});
+  bytes.resize(size);
+  put(reference, static_cast<std::uint32_t>(text.size()));
+  put(reference, write_small(bytes));
+  put(reference, std::uint32_t{1});
+  return reference;
 }
 
 GroupFile::Node GroupFile::write_leaf(std::size_t first, std::size_t end, const std::function<Link(std::size_t)>& link,

@@ -1,11 +1,8 @@
 // robomimic: data/demo_<i> an episode, observations under the key that its Gym wrapper gives flat ones.
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "data/dataset/describe.h"
 #include "data/dataset/group_file.h"
-#include "data/dataset/hdf5_write.h"
 #include "data/dataset/writer.h"
 #include "data/hdf5_types.h"
 #include "data/staged_path.h"
@@ -62,44 +59,31 @@ class RobomimicWriter : public DatasetWriter {
   }
 
   void finish() override {
-    const Hdf5Quiet quiet;
     file_.begin_lists();
-    file_.finish(file_.write_group({{"data", file_.write_group("demo_", demos_).object}}));
-    add_others();
+    const std::string env_args = fmt::format(R"({{"env_name": "{}", "type": {}, "env_kwargs": {}}})", info_.env.name,
+                                             kGymType, env_kwargs_json(info_));
+    const std::string provenance = provenance_json(info_);
+    const std::uint64_t data =
+        file_.write_group("demo_", demos_, {{"env_args", env_args}, {kProvenanceKey, provenance}, {"total", steps_}})
+            .object;
+    file_.finish(file_.write_group({{"data", data}, {"mask", write_masks()}}));
     synchronize_path(path_);
   }
 
  private:
-  void add_others() {
-    const std::string where = "cannot write '" + path_.string() + "'";
-    const Hdf5Handle file(H5Fopen(path_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), where),
-        data(H5Gopen2(file.get(), "data", H5P_DEFAULT), where);
-    const std::string env_args = fmt::format(R"({{"env_name": "{}", "type": {}, "env_kwargs": {}}})", info_.env.name,
-                                             kGymType, env_kwargs_json(info_));
-    write_text_attribute(data.get(), "env_args", env_args, where);
-    write_text_attribute(data.get(), kProvenanceKey, provenance_json(info_), where);
-    write_integer_attribute(data.get(), "total", steps_, where);
-    write_masks(file.get(), where);
-    // a failure that closing would hide
-    hdf5_check(H5Fflush(file.get(), H5F_SCOPE_GLOBAL), where);
-  }
-
-  void write_masks(hid_t file, const std::string& where) const {
-    const Hdf5Handle mask(H5Gcreate2(file, "mask", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), where);
-    Hdf5Handle types[2];
-    for (Hdf5Handle& type : types) {
-      type = Hdf5Handle(H5Tcopy(H5T_C_S1), "HDF5 string");
-      hdf5_check(H5Tset_size(type.get(), kNameBytes), "HDF5 string");
-    }
-    RowDataset train(mask.get(), "train", std::move(types[0]), {}), valid(mask.get(), "valid", std::move(types[1]), {});
+  std::uint64_t write_masks() {
+    const Hdf5Handle type(H5Tcopy(H5T_C_S1), "HDF5 string");
+    hdf5_check(H5Tset_size(type.get(), kNameBytes), "HDF5 string");
+    std::string train, valid;
     for (std::int64_t i = 0; i < static_cast<std::int64_t>(demos_.size()); ++i) {
-      char name[kNameBytes] = {};
-      const std::string text = fmt::format("demo_{}", i);
-      std::memcpy(name, text.data(), text.size());
-      (i % kValidEvery == kValidEvery - 1 ? valid : train).append(name, 1);
+      std::string& names = i % kValidEvery == kValidEvery - 1 ? valid : train;
+      names += fmt::format("demo_{}", i);
+      names.resize((names.size() + kNameBytes - 1) / kNameBytes * kNameBytes);
     }
-    train.finish();
-    valid.finish();
+    const auto write = [&](const std::string& names) {
+      return file_.write_set(hdf5_type_bytes(type), {names.size() / kNameBytes}, names.data(), names.size());
+    };
+    return file_.write_group({{"train", write(train)}, {"valid", write(valid)}}).object;
   }
 
   fs::path path_;

@@ -15,6 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const std::string kText = "caf\u00e9";
+
 std::string type_bytes(DType dtype) { return hdf5_type_bytes(hdf5_type(dtype, "type")); }
 
 template <class T>
@@ -54,7 +56,10 @@ TEST(GroupFile, TheLibraryReadsWhatWasWritten) {
     for (const char* name : {"0", "1", "2", "3", "4", "5", "6"})
       links.push_back({name, file.write_group({}, {{"number", std::int64_t{name[0] - '0'}}}).object});
     file.begin_lists();
-    file.finish(file.write_group(std::move(links), {{"count", std::int64_t{-7}}, {"an odd name of it", 0.25}}));
+    file.finish(file.write_group(std::move(links), {{"count", std::int64_t{-7}},
+                                                    {"an odd name of it", 0.25},
+                                                    {"text", kText},
+                                                    {"long text", std::string(100000, 'x')}}));
   }
   const Hdf5Handle file = open(path), root(H5Gopen2(file.get(), "/", H5P_DEFAULT), "root");
   EXPECT_EQ(hdf5_names(file.get(), "/", "root"), (std::vector<std::string>{"0", "1", "2", "3", "4", "5", "6", "a group",
@@ -67,6 +72,8 @@ TEST(GroupFile, TheLibraryReadsWhatWasWritten) {
   EXPECT_TRUE(hdf5_names(file.get(), "a group", "group").empty());
   EXPECT_EQ(read_integer_attribute(root.get(), "count", "root"), -7);
   EXPECT_EQ(read_number_attribute(root.get(), "an odd name of it", "root"), 0.25);
+  EXPECT_EQ(read_text_attribute(root.get(), "text", "root"), kText);
+  EXPECT_EQ(read_text_attribute(root.get(), "long text", "root"), std::string(100000, 'x'));
   const Hdf5Handle six(H5Gopen2(file.get(), "6", H5P_DEFAULT), "6");
   EXPECT_EQ(read_integer_attribute(six.get(), "number", "6"), 6);
 }
