@@ -1,24 +1,25 @@
 #include "data/hdf5_read.h"
 
+#include <cstring>
+
 namespace hotloop {
 namespace {
 
+constexpr std::size_t kMostNames = 1000, kMostNameBytes = 255;
 constexpr double kMostChunkBytes = 256.0 * 1048576;
 
-std::string link_name(hid_t group, hsize_t i, const std::string& where) {
-  char name[256] = "";
-  hdf5_check(H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, sizeof name, H5P_DEFAULT), where);
-  return name;
+herr_t add_name(hid_t, const char* name, const H5L_info_t*, void* list) {
+  auto& names = *static_cast<std::vector<std::string>*>(list);
+  names.emplace_back(name, strnlen(name, kMostNameBytes));
+  return names.size() < kMostNames ? 0 : 1;
 }
 
 }  // namespace
 
 std::vector<std::string> hdf5_names(hid_t file, const std::string& path, const std::string& where) {
   const Hdf5Handle group(H5Gopen2(file, path.c_str(), H5P_DEFAULT), where);
-  H5G_info_t info{};
-  hdf5_check(H5Gget_info(group.get(), &info), where);
   std::vector<std::string> names;
-  for (hsize_t i = 0; i < std::min<hsize_t>(info.nlinks, 1000); ++i) names.push_back(link_name(group.get(), i, where));
+  hdf5_check(H5Literate(group.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, add_name, &names), where);
   return names;
 }
 

@@ -61,6 +61,13 @@ Hdf5Handle hdf5_type(DType dtype, const std::string& where) {
   throw Error(where + " is bfloat16, which Python's tensordict cannot keep in HDF5; convert it or use memmap");
 }
 
+Hdf5Handle hdf5_text_type(const std::string& where) {
+  Hdf5Handle type(H5Tcopy(H5T_C_S1), where);
+  hdf5_check(H5Tset_size(type.get(), H5T_VARIABLE), where);
+  hdf5_check(H5Tset_cset(type.get(), H5T_CSET_UTF8), where);
+  return type;
+}
+
 DType hdf5_dtype(hid_t type, const std::string& where) {
   const std::size_t size = H5Tget_size(type);
   switch (H5Tget_class(type)) {
@@ -93,13 +100,6 @@ DType hdf5_dtype(hid_t type, const std::string& where) {
 
 namespace {
 
-Hdf5Handle text_type(const std::string& where) {
-  Hdf5Handle type(H5Tcopy(H5T_C_S1), where);
-  hdf5_check(H5Tset_size(type.get(), H5T_VARIABLE), where);
-  hdf5_check(H5Tset_cset(type.get(), H5T_CSET_UTF8), where);
-  return type;
-}
-
 void write_attribute(hid_t object, const std::string& name, hid_t file_type, hid_t memory_type, const void* value,
                      const std::string& where) {
   const std::string what = where + ": attribute '" + name + "'";
@@ -126,7 +126,7 @@ Hdf5Handle open_scalar(hid_t object, const std::string& name, H5T_class_t wanted
 }  // namespace
 
 void write_text_attribute(hid_t object, const std::string& name, const std::string& text, const std::string& where) {
-  const Hdf5Handle type = text_type(where);
+  const Hdf5Handle type = hdf5_text_type(where);
   const char* pointer = text.c_str();
   write_attribute(object, name, type.get(), type.get(), &pointer, where);
 }
@@ -144,7 +144,7 @@ std::string read_text_attribute(hid_t object, const std::string& name, const std
   const Hdf5Handle attribute = open_scalar(object, name, H5T_STRING, what);
   const Hdf5Handle type(H5Aget_type(attribute.get()), what);
   if (hdf5_check(H5Tis_variable_str(type.get()), what) > 0) {
-    const Hdf5Handle wanted = text_type(what);
+    const Hdf5Handle wanted = hdf5_text_type(what);
     hdf5_check(H5Tset_cset(wanted.get(), H5Tget_cset(type.get())), what);
     char* text = nullptr;
     hdf5_check(H5Aread(attribute.get(), wanted.get(), &text), what);

@@ -12,6 +12,8 @@ namespace hotloop {
 // The type of elements in memory and, on little-endian machines, in files; bool is h5py's enumeration of int8 FALSE
 // and TRUE. Error for bfloat16, which HDF5 files of the field do not have.
 Hdf5Handle hdf5_type(DType dtype, const std::string& where);
+// Of texts of any length, UTF-8.
+Hdf5Handle hdf5_text_type(const std::string& where);
 // The reverse. Error for a type that is none of ours.
 DType hdf5_dtype(hid_t type, const std::string& where);
 

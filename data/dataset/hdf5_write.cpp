@@ -11,7 +11,6 @@ namespace {
 constexpr std::size_t kChunkBytes = 512 * 1024;  // below the chunk cache of HDF5's readers, 1 MiB
 // What HDF5 writes in small pieces lies together: between the data of episodes it would cost a disk access a piece.
 constexpr hsize_t kSmallPiecesBytes = hsize_t{1} << 20;
-constexpr std::size_t kNamesBytes = 128;  // of a group's members: more would make HDF5 allocate them anew
 
 // Without the time of writing, so that the same episodes are the same bytes.
 Hdf5Handle dataset_properties() {
@@ -41,39 +40,14 @@ Hdf5Handle create_file(const std::filesystem::path& path) {
 
 }  // namespace
 
-Hdf5File::Hdf5File(const std::filesystem::path& path)
-    : path_(path),
-      file_(create_file(path)),
-      group_properties_(H5Pcreate(H5P_GROUP_CREATE), "HDF5 properties"),
-      set_properties_(dataset_properties()),
-      values_(path) {
-  hdf5_check(H5Pset_local_heap_size_hint(group_properties_.get(), kNamesBytes), "HDF5 properties");
-  hdf5_check(H5Pset_alloc_time(set_properties_.get(), H5D_ALLOC_TIME_EARLY), "HDF5 properties");
-  hdf5_check(H5Pset_fill_time(set_properties_.get(), H5D_FILL_TIME_NEVER), "HDF5 properties");
-}
+Hdf5File::Hdf5File(const std::filesystem::path& path) : path_(path), file_(create_file(path)) {}
 
 Hdf5Handle Hdf5File::create_group(hid_t parent, const std::string& name) const {
-  return Hdf5Handle(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, group_properties_.get(), H5P_DEFAULT),
+  return Hdf5Handle(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
                     cannot_write(path_.string(), name));
 }
 
-void Hdf5File::write_dataset(hid_t group, const std::string& name, hid_t type, const std::vector<hsize_t>& dims,
-                             const void* data) {
-  const Hdf5Handle space(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr),
-                         cannot_write(path_.string(), name));
-  const Hdf5Handle set(
-      H5Dcreate2(group, name.c_str(), type, space.get(), H5P_DEFAULT, set_properties_.get(), H5P_DEFAULT),
-      cannot_write(path_.string(), name));
-  std::size_t bytes = H5Tget_size(type);
-  for (const hsize_t n : dims) bytes *= n;
-  if (bytes == 0) return;
-  const haddr_t place = H5Dget_offset(set.get());
-  if (place == HADDR_UNDEF) throw Error(cannot_write(path_.string(), name));
-  values_.write(place, data, bytes);
-}
-
 void Hdf5File::finish() {
-  values_.finish();
   hdf5_check(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL), cannot_write(path_.string()));
   file_.reset();
   synchronize_path(path_);

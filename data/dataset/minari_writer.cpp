@@ -6,11 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "data/dataset/describe.h"
-#include "data/dataset/hdf5_write.h"
+#include "data/dataset/group_file.h"
 #include "data/dataset/writer.h"
 #include "data/file.h"
 #include "data/hdf5_types.h"
 #include "data/log/space_json.h"
+#include "data/staged_path.h"
 #include "sim/core/version.h"
 
 namespace hotloop {
@@ -25,35 +26,36 @@ constexpr int kScoreEpisodes = 100;              // that a reference score is th
 class MinariWriter : public DatasetWriter {
  public:
   MinariWriter(const fs::path& path, const DatasetInfo& info)
-      : data_(path / "data"), info_(info), bool_(hdf5_type(DType::boolean, "HDF5")), file_(file_in(data_)) {}
+      : data_(path / "data"), info_(info), file_(file_in(data_)) {
+    const auto type = [](DType dtype) { return hdf5_type_bytes(hdf5_type(dtype, "HDF5")); };
+    f32_ = type(DType::f32), f64_ = type(DType::f64), i64_ = type(DType::i64), bool_ = type(DType::boolean);
+  }
 
   void append(const Episode& episode) override {
-    const Hdf5Quiet quiet;
-    const auto length = static_cast<hsize_t>(episode.length), width = static_cast<hsize_t>(info_.env.obs_dim());
-    const std::string name = fmt::format("episode_{}", episode.id);
-    const Hdf5Handle group = file_.create_group(file_.get(), name);
-    write_integer_attribute(group.get(), "id", episode.id, name);
-    write_integer_attribute(group.get(), "total_steps", episode.length, name);
-    if (episode.seed >= 0) write_integer_attribute(group.get(), "seed", episode.seed, name);
-    if (episode.world >= 0) write_integer_attribute(group.get(), "world", episode.world, name);
-    write_reward_statistics(group.get(), episode, name);
-    const auto write = [&](const char* name, hid_t type, const std::vector<hsize_t>& dims, const void* data) {
-      file_.write_dataset(group.get(), name, type, dims, data);
-    };
-    write("observations", H5T_IEEE_F32LE, {length + 1, width}, episode.observations.data());
-    write_actions(group.get(), episode);
-    write("rewards", H5T_IEEE_F64LE, {length}, converted<double>(episode.rewards).data());
-    write("terminations", bool_.get(), {length}, episode.terminated.data());
-    write("truncations", bool_.get(), {length}, episode.truncated.data());
-    write_infos(group.get(), episode);
-    ++episodes_;
+    const auto length = static_cast<std::uint64_t>(episode.length);
+    const std::uint64_t width = static_cast<std::uint64_t>(info_.env.obs_dim());
+    const std::uint64_t observations = file_.write_set(f32_, {length + 1, width}, episode.observations);
+    const std::uint64_t actions = write_actions(episode);
+    const std::uint64_t rewards = file_.write_set(f64_, {length}, converted<double>(episode.rewards));
+    const std::uint64_t terminations = file_.write_set(bool_, {length}, episode.terminated);
+    const std::uint64_t truncations = file_.write_set(bool_, {length}, episode.truncated);
+    episodes_.push_back(file_
+                            .write_group({{"observations", observations},
+                                          {"actions", actions},
+                                          {"rewards", rewards},
+                                          {"terminations", terminations},
+                                          {"truncations", truncations},
+                                          {"infos", write_infos(episode)}},
+                                         attributes(episode))
+                            .object);
     steps_ += episode.length;
   }
 
   void finish() override {
-    const Hdf5Quiet quiet;
     const fs::path path = data_ / "main_data.hdf5";
-    file_.finish();
+    file_.begin_lists();
+    file_.finish(file_.write_group("episode_", episodes_));
+    synchronize_path(path);
     write_file(data_ / "metadata.json", metadata(static_cast<double>(fs::file_size(path)) / 1e6));
   }
 
@@ -63,44 +65,48 @@ class MinariWriter : public DatasetWriter {
     return data / "main_data.hdf5";
   }
 
-  void write_actions(hid_t group, const Episode& episode) {
+  std::uint64_t write_actions(const Episode& episode) {
     const ActionSpace& action = info_.env.action;
-    std::vector<hsize_t> dims = {static_cast<hsize_t>(episode.length)};
-    if (action.kind != ActionSpace::Kind::discrete) dims.push_back(static_cast<hsize_t>(action.dim()));
-    file_.write_dataset(group, "actions", action.is_box() ? H5T_IEEE_F32LE : H5T_STD_I64LE, dims,
-                        episode.actions.data());
+    std::vector<std::uint64_t> dims = {static_cast<std::uint64_t>(episode.length)};
+    if (action.kind != ActionSpace::Kind::discrete) dims.push_back(static_cast<std::uint64_t>(action.dim()));
+    return file_.write_set(action.is_box() ? f32_ : i64_, dims, episode.actions);
   }
 
   // Readers want the group even where it is empty. Infos have a row more than there are steps: the first is of the
   // reset, whose info in Gymnasium holds no terms.
-  void write_infos(hid_t group, const Episode& episode) {
-    const Hdf5Handle infos = file_.create_group(group, "infos");
+  std::uint64_t write_infos(const Episode& episode) {
+    std::vector<GroupFile::Link> links;
     const std::vector<std::string>& names = info_.env.reward_terms;
     for (std::size_t k = 0; k < names.size(); ++k) {
       std::vector<double> values = converted<double>(episode.reward_term(k, names.size()));
       values.insert(values.begin(), 0.0);
-      file_.write_dataset(infos.get(), names[k], H5T_IEEE_F64LE, {values.size()}, values.data());
+      links.push_back({names[k], file_.write_set(f64_, {values.size()}, values)});
     }
+    return file_.write_group(std::move(links)).object;
   }
 
-  static void write_reward_statistics(hid_t group, const Episode& episode, const std::string& name) {
+  static std::vector<GroupFile::Attribute> attributes(const Episode& episode) {
+    std::vector<GroupFile::Attribute> list = {{"id", episode.id}, {"total_steps", episode.length}};
+    if (episode.seed >= 0) list.push_back({"seed", episode.seed});
+    if (episode.world >= 0) list.push_back({"world", episode.world});
     const auto count = static_cast<double>(episode.length);
     const double sum = episode.episode_return(), mean = sum / count;
     double squares = 0;
     for (const float r : episode.rewards) squares += (r - mean) * (r - mean);
     const auto [low, high] = std::minmax_element(episode.rewards.begin(), episode.rewards.end());
-    write_number_attribute(group, "rewards_sum", sum, name);
-    write_number_attribute(group, "rewards_mean", mean, name);
-    write_number_attribute(group, "rewards_std", std::sqrt(squares / count), name);
-    write_number_attribute(group, "rewards_max", static_cast<double>(*high), name);
-    write_number_attribute(group, "rewards_min", static_cast<double>(*low), name);
+    list.push_back({"rewards_sum", sum});
+    list.push_back({"rewards_mean", mean});
+    list.push_back({"rewards_std", std::sqrt(squares / count)});
+    list.push_back({"rewards_max", static_cast<double>(*high)});
+    list.push_back({"rewards_min", static_cast<double>(*low)});
+    return list;
   }
 
   std::string metadata(double megabytes) const {
     Json json = {{"dataset_id", info_.dataset_id},
                  {"minari_version", kMinariVersion},
                  {"data_format", "hdf5"},
-                 {"total_episodes", episodes_},
+                 {"total_episodes", episodes_.size()},
                  {"total_steps", steps_},
                  {"dataset_size", std::round(megabytes * 10) / 10},
                  {"observation_space", space_json(info_.env.observation)},
@@ -121,9 +127,10 @@ class MinariWriter : public DatasetWriter {
 
   fs::path data_;
   DatasetInfo info_;
-  Hdf5Handle bool_;
-  Hdf5File file_;
-  std::int64_t episodes_ = 0, steps_ = 0;
+  GroupFile file_;
+  std::string f32_, f64_, i64_, bool_;  // types
+  std::vector<std::uint64_t> episodes_;
+  std::int64_t steps_ = 0;
 };
 
 }  // namespace

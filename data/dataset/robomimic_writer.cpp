@@ -1,12 +1,11 @@
 // robomimic: data/demo_<i> an episode, observations under the key that its Gym wrapper gives flat ones.
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "data/dataset/describe.h"
-#include "data/dataset/hdf5_write.h"
+#include "data/dataset/group_file.h"
 #include "data/dataset/writer.h"
 #include "data/hdf5_types.h"
+#include "data/staged_path.h"
 
 namespace hotloop {
 namespace {
@@ -19,74 +18,80 @@ constexpr std::size_t kNameBytes = 32;
 
 class RobomimicWriter : public DatasetWriter {
  public:
-  RobomimicWriter(const fs::path& path, const DatasetInfo& info)
-      : path_(path), info_(info), file_(path), data_(file_.create_group(file_.get(), "data")) {
-    const std::string env_args = fmt::format(R"({{"env_name": "{}", "type": {}, "env_kwargs": {}}})", info.env.name,
-                                             kGymType, env_kwargs_json(info));
-    write_text_attribute(data_.get(), "env_args", env_args, path.string());
+  RobomimicWriter(const fs::path& path, const DatasetInfo& info) : path_(path), info_(info), file_(path) {
     info_.env.reward_terms.clear();  // the format has no place for them
-    write_text_attribute(data_.get(), kProvenanceKey, provenance_json(info_), path.string());
+    const auto type = [](DType dtype) { return hdf5_type_bytes(hdf5_type(dtype, "HDF5")); };
+    f32_ = type(DType::f32), i64_ = type(DType::i64);
   }
 
   void append(const Episode& episode) override {
-    const Hdf5Quiet quiet;
-    const auto length = static_cast<hsize_t>(episode.length), width = static_cast<hsize_t>(info_.env.obs_dim());
-    const std::string name = fmt::format("demo_{}", episode.id);
-    const Hdf5Handle demo = file_.create_group(data_.get(), name);
-    write_integer_attribute(demo.get(), "num_samples", episode.length, name);
-    if (episode.seed >= 0) write_integer_attribute(demo.get(), "seed", episode.seed, name);
-    if (episode.world >= 0) write_integer_attribute(demo.get(), "world", episode.world, name);
-    const std::vector<hsize_t> wide = {length, width};
-    const float* const observations = episode.observations.data();
-    file_.write_dataset(file_.create_group(demo.get(), "obs").get(), "flat", H5T_IEEE_F32LE, wide, observations);
-    file_.write_dataset(file_.create_group(demo.get(), "next_obs").get(), "flat", H5T_IEEE_F32LE, wide,
-                        observations + width);
-    const bool box = info_.env.action.is_box();
-    file_.write_dataset(demo.get(), "actions", box ? H5T_IEEE_F32LE : H5T_STD_I64LE,
-                        {length, static_cast<hsize_t>(info_.env.action.dim())}, episode.actions.data());
-    file_.write_dataset(demo.get(), "rewards", H5T_IEEE_F32LE, {length}, episode.rewards.data());
+    const auto length = static_cast<std::uint64_t>(episode.length);
+    const auto width = static_cast<std::size_t>(info_.env.obs_dim());
+    const auto flat = [&](const float* observations) {
+      const std::uint64_t set =
+          file_.write_set(f32_, {length, width}, observations, length * width * sizeof *observations);
+      return file_.write_group({{"flat", set}}).object;
+    };
+    const std::uint64_t obs = flat(episode.observations.data()), next_obs = flat(episode.observations.data() + width);
+    const ActionSpace& action = info_.env.action;
+    const std::uint64_t actions = file_.write_set(action.is_box() ? f32_ : i64_,
+                                                  {length, static_cast<std::uint64_t>(action.dim())}, episode.actions);
+    const std::uint64_t rewards = file_.write_set(f32_, {length}, episode.rewards);
     // dones stop a learner's bootstrap, so that the end of time is none
-    const std::vector<std::int64_t> terminated = converted<std::int64_t>(episode.terminated);
-    for (const char* key : {"dones", "terminated"})
-      file_.write_dataset(demo.get(), key, H5T_STD_I64LE, {length}, terminated.data());
-    file_.write_dataset(demo.get(), "truncated", H5T_STD_I64LE, {length},
-                        converted<std::int64_t>(episode.truncated).data());
-    ++episodes_;
+    const std::vector<std::int64_t> ends = converted<std::int64_t>(episode.terminated);
+    const std::uint64_t dones = file_.write_set(i64_, {length}, ends);
+    const std::uint64_t terminated = file_.write_set(i64_, {length}, ends);
+    const std::uint64_t truncated = file_.write_set(i64_, {length}, converted<std::int64_t>(episode.truncated));
+    std::vector<GroupFile::Attribute> attributes = {{"num_samples", episode.length}};
+    if (episode.seed >= 0) attributes.push_back({"seed", episode.seed});
+    if (episode.world >= 0) attributes.push_back({"world", episode.world});
+    demos_.push_back(file_
+                         .write_group({{"obs", obs},
+                                       {"next_obs", next_obs},
+                                       {"actions", actions},
+                                       {"rewards", rewards},
+                                       {"dones", dones},
+                                       {"terminated", terminated},
+                                       {"truncated", truncated}},
+                                      attributes)
+                         .object);
     steps_ += episode.length;
   }
 
   void finish() override {
-    const Hdf5Quiet quiet;
-    write_integer_attribute(data_.get(), "total", steps_, path_.string());
-    write_masks();
-    file_.finish();
+    file_.begin_lists();
+    const std::string env_args = fmt::format(R"({{"env_name": "{}", "type": {}, "env_kwargs": {}}})", info_.env.name,
+                                             kGymType, env_kwargs_json(info_));
+    const std::string provenance = provenance_json(info_);
+    const std::uint64_t data =
+        file_.write_group("demo_", demos_, {{"env_args", env_args}, {kProvenanceKey, provenance}, {"total", steps_}})
+            .object;
+    file_.finish(file_.write_group({{"data", data}, {"mask", write_masks()}}));
+    synchronize_path(path_);
   }
 
  private:
-  void write_masks() {
-    const Hdf5Handle mask = file_.create_group(file_.get(), "mask");
-    Hdf5Handle types[2];
-    for (Hdf5Handle& type : types) {
-      type = Hdf5Handle(H5Tcopy(H5T_C_S1), "HDF5 string");
-      hdf5_check(H5Tset_size(type.get(), kNameBytes), "HDF5 string");
+  std::uint64_t write_masks() {
+    const Hdf5Handle type(H5Tcopy(H5T_C_S1), "HDF5 string");
+    hdf5_check(H5Tset_size(type.get(), kNameBytes), "HDF5 string");
+    std::string train, valid;
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(demos_.size()); ++i) {
+      std::string& names = i % kValidEvery == kValidEvery - 1 ? valid : train;
+      names += fmt::format("demo_{}", i);
+      names.resize((names.size() + kNameBytes - 1) / kNameBytes * kNameBytes);
     }
-    RowDataset train(mask.get(), "train", std::move(types[0]), {}), valid(mask.get(), "valid", std::move(types[1]), {});
-    for (std::int64_t i = 0; i < episodes_; ++i) {
-      char name[kNameBytes] = {};
-      const std::string text = fmt::format("demo_{}", i);
-      std::memcpy(name, text.data(), text.size());
-      (i % kValidEvery == kValidEvery - 1 ? valid : train).append(name, 1);
-    }
-    train.finish();
-    valid.finish();
+    const auto write = [&](const std::string& names) {
+      return file_.write_set(hdf5_type_bytes(type), {names.size() / kNameBytes}, names.data(), names.size());
+    };
+    return file_.write_group({{"train", write(train)}, {"valid", write(valid)}}).object;
   }
 
-  Hdf5Quiet quiet_;
   fs::path path_;
   DatasetInfo info_;
-  Hdf5File file_;
-  Hdf5Handle data_;
-  std::int64_t episodes_ = 0, steps_ = 0;
+  GroupFile file_;
+  std::string f32_, i64_;  // types
+  std::vector<std::uint64_t> demos_;
+  std::int64_t steps_ = 0;
 };
 
 }  // namespace

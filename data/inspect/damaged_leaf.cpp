@@ -52,7 +52,8 @@ OpenHdf5 open_damaged_hdf5(const fs::path& path) {
 }
 
 DataLeaf damaged_leaf(const OpenHdf5& file, const std::string& path) {
-  DataLeaf leaf = hdf5_leaf(file.file.get(), path, path, file.bytes);
+  Hdf5Room room(file.bytes * kMostCut);
+  DataLeaf leaf = hdf5_leaf(file.file.get(), path, path, room);
   const Hdf5Handle set(H5Dopen2(file.file.get(), path.c_str(), H5P_DEFAULT), path);
   const Hdf5Handle layout(H5Dget_create_plist(set.get()), path);
   if (H5Pget_layout(layout.get()) == H5D_CHUNKED) {

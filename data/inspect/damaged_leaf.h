@@ -13,6 +13,7 @@ namespace hotloop {
 // there is no HDF5 file.
 OpenHdf5 open_damaged_hdf5(const std::filesystem::path& path);
 
+inline constexpr double kMostCut = 1e3;  // what a file has held may have been so many times its size
 // As hdf5_leaf(), but its `rows` are those before the first that lies beyond the end of the file.
 DataLeaf damaged_leaf(const OpenHdf5& file, const std::string& path);
 // Of a raw file, however long it is.

@@ -92,10 +92,10 @@ void check_return(const OpenHdf5& file, const std::string& group, double found, 
     report.problem(fmt::format("{}: rewards_sum says {}, its rewards sum to {}", where, said, found));
 }
 
-void read_episode(const OpenHdf5& file, const Layout& layout, const std::string& group, DatasetActions& actions,
+void read_episode(OpenHdf5& file, const Layout& layout, const std::string& group, DatasetActions& actions,
                   Content& content, Report& report) {
   const std::string where = group.substr(group.rfind('/') + 1);
-  const std::vector<DataLeaf> leaves = hdf5_leaves(file.file.get(), group, file.bytes, report);
+  const std::vector<DataLeaf> leaves = hdf5_leaves(file.file.get(), group, file.room, report);
   std::int64_t length = -1;
   try {
     const Hdf5Handle object(H5Gopen2(file.file.get(), group.c_str(), H5P_DEFAULT), where);
@@ -127,7 +127,7 @@ void read_episode(const OpenHdf5& file, const Layout& layout, const std::string&
 }
 
 // Episodes by their numbers from 0 on until all links of the group have been seen.
-Content read_episodes(const OpenHdf5& file, const Layout& layout, const DatasetOrigin& origin, Report& report) {
+Content read_episodes(OpenHdf5& file, const Layout& layout, const DatasetOrigin& origin, Report& report) {
   const Hdf5Handle parent(H5Gopen2(file.file.get(), layout.parent.c_str(), H5P_DEFAULT), layout.parent);
   H5G_info_t info{};
   hdf5_check(H5Gget_info(parent.get(), &info), layout.parent);
@@ -192,7 +192,7 @@ void check_metadata(const json& metadata, const std::string& where, const Conten
 
 }  // namespace
 
-void inspect_minari(const OpenHdf5& file, const fs::path& path, Report& report) {
+void inspect_minari(OpenHdf5& file, const fs::path& path, Report& report) {
   const auto has_last = [](const std::string& key) {
     return key.starts_with("observations") || key.starts_with("infos");
   };
@@ -215,7 +215,7 @@ void inspect_minari(const OpenHdf5& file, const fs::path& path, Report& report) 
   if (metadata.is_object()) check_metadata(metadata, path.string(), content, report);
 }
 
-void inspect_robomimic(const OpenHdf5& file, Report& report) {
+void inspect_robomimic(OpenHdf5& file, Report& report) {
   const auto has_last = [](const std::string&) { return false; };
   const Content content = read_episodes(
       file,

@@ -15,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMostDepth = 6;
+constexpr std::size_t kMostEntries = 1000;
 constexpr std::int64_t kBlock = 65536;
 
 const DataLeaf* find_leaf(const std::vector<DataLeaf>& leaves, const std::string& name) {
@@ -104,14 +105,16 @@ void read_flat(const std::vector<DataLeaf>& leaves, std::int64_t steps, const Na
   }
 }
 
-void collect(const MemmapMeta& meta, const std::string& prefix, int depth, std::vector<DataLeaf>& leaves,
-             Report& report) {
+// `entries`: how many were seen; links between folders could make more of them than anyone can wait for.
+void collect(const MemmapMeta& meta, const std::string& prefix, int depth, std::size_t& entries,
+             std::vector<DataLeaf>& leaves, Report& report) {
   for (const std::string& key : meta.keys()) {
     const std::string name = prefix + key;
+    if (++entries > kMostEntries) return report.problem(name + ": too many keys");
     try {
       MemmapEntry entry = meta.entry(key);
       if (entry.nested && depth < kMostDepth) {
-        collect(MemmapMeta(entry.path), name + "/", depth + 1, leaves, report);
+        collect(MemmapMeta(entry.path), name + "/", depth + 1, entries, leaves, report);
       } else if (!entry.nested) {
         if (entry.shape.empty()) throw Error(name + ": is one value");
         const std::int64_t rows = entry.shape[0];
@@ -126,8 +129,8 @@ void collect(const MemmapMeta& meta, const std::string& prefix, int depth, std::
 
 }  // namespace
 
-void inspect_d4rl(const OpenHdf5& file, Report& report) {
-  const std::vector<DataLeaf> leaves = hdf5_leaves(file.file.get(), "/", file.bytes, report);
+void inspect_d4rl(OpenHdf5& file, Report& report) {
+  const std::vector<DataLeaf> leaves = hdf5_leaves(file.file.get(), "/", file.room, report);
   const DataLeaf* const actions = find_leaf(leaves, "actions");
   const DataLeaf* const steps = actions ? actions : find_leaf(leaves, "rewards");
   for (const char* key : {"observations", "actions"})
@@ -153,7 +156,8 @@ void inspect_tensordict(const fs::path& folder, Report& report) {
           action_space_from_provenance(meta.text(kProvenanceKey), fmt::format("meta.json: '{}'", kProvenanceKey));
   });
   std::vector<DataLeaf> leaves;
-  collect(meta, "", 0, leaves, report);
+  std::size_t entries = 0;
+  collect(meta, "", 0, entries, leaves, report);
   for (const char* key : {"observation", "action"})
     if (!find_leaf(leaves, key)) report.problem(std::string(key) + " is missing");
   read_flat(leaves, steps, {"action", "next/reward", "next/terminated", "next/truncated", "next/done", "episode"},

@@ -50,6 +50,7 @@ bool open_hdf5(const fs::path& path, OpenHdf5& file, Report& report) {
   if (error) throw Error(path.string() + ": " + error.message());
   if (is_held(path)) throw Error(path.string() + ": another process is writing it; inspect it when that is done");
   if (H5Fis_hdf5(path.c_str()) <= 0) throw Error(path.string() + ": is no trajectory log or dataset (not HDF5)");
+  file.room = Hdf5Room(file.bytes);
   try {
     file.file = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), path.string());
     return true;

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "data/hdf5_handle.h"
+#include "data/hdf5_room.h"
 #include "data/inspect/report.h"
 #include "data/log/log_format.h"
 
@@ -21,6 +22,7 @@ Report inspect(const std::filesystem::path& path, const CheckConfig& check_confi
 struct OpenHdf5 {
   Hdf5Handle file;
   double bytes = 0;
+  Hdf5Room room{0};
 };
 // "trajectory log", "minari", "robomimic", "d4rl", or "" for none of them.
 std::string kind_of(const OpenHdf5& file, const std::filesystem::path& path);
@@ -30,9 +32,9 @@ std::string why_no_dataset(const std::filesystem::path& path);
 std::filesystem::path file_to_read(const std::filesystem::path& path);
 void inspect_log(const std::filesystem::path& path, const CheckConfig& check_config, Report& report);
 // metadata: Minari's metadata.json.
-void inspect_minari(const OpenHdf5& file, const std::filesystem::path& metadata, Report& report);
-void inspect_robomimic(const OpenHdf5& file, Report& report);
-void inspect_d4rl(const OpenHdf5& file, Report& report);
+void inspect_minari(OpenHdf5& file, const std::filesystem::path& metadata, Report& report);
+void inspect_robomimic(OpenHdf5& file, Report& report);
+void inspect_d4rl(OpenHdf5& file, Report& report);
 void inspect_tensordict(const std::filesystem::path& folder, Report& report);
 
 }  // namespace hotloop

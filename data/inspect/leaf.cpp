@@ -35,16 +35,18 @@ double half_number(std::uint16_t bits) {
   return bits >> 15 ? -size : size;
 }
 
-void collect(hid_t file, const std::string& path, const std::string& prefix, int depth, double file_bytes,
+void collect(hid_t file, const std::string& path, const std::string& prefix, int depth, Hdf5Room& room,
              std::vector<DataLeaf>& leaves, Report& report) {
-  for (const std::string& link : hdf5_names(file, path, path)) {
+  const std::vector<std::string> links = hdf5_names(file, path, path);
+  room.take_group(static_cast<double>(links.size()), path);
+  for (const std::string& link : links) {
     const std::string inner = path + "/" + link, name = prefix + link;
     if (leaves.size() >= kMostLeaves || depth >= kMostDepth) throw Error(path + ": too many or too deep keys");
     try {
       if (hdf5_is_group(file, inner))
-        collect(file, inner, name + "/", depth + 1, file_bytes, leaves, report);
+        collect(file, inner, name + "/", depth + 1, room, leaves, report);
       else
-        leaves.push_back(hdf5_leaf(file, inner, name, file_bytes));
+        leaves.push_back(hdf5_leaf(file, inner, name, room));
     } catch (const Error& e) {
       report.problem(e.what());
     }
@@ -89,16 +91,15 @@ std::int64_t count_non_finite(DType dtype, const std::byte* elements, std::size_
   return found;
 }
 
-DataLeaf hdf5_leaf(hid_t file, const std::string& path, const std::string& name, double file_bytes) {
+DataLeaf hdf5_leaf(hid_t file, const std::string& path, const std::string& name, Hdf5Room& room) {
   if (!hdf5_is_hard_link(file, path)) throw Error(path + " is missing");
   const auto set = std::make_shared<Hdf5Handle>(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
   const Hdf5Handle type(H5Dget_type(set->get()), path);
   const std::vector<hsize_t> dims = hdf5_dims(set->get(), path);
   const Hdf5Handle layout(H5Dget_create_plist(set->get()), path);
   check_hdf5_storage(layout, dims.size(), H5Tget_size(type.get()), path);
-  double bytes = static_cast<double>(H5Tget_size(type.get()));
-  for (const hsize_t d : dims) bytes *= static_cast<double>(std::max<hsize_t>(1, d));
-  if (bytes > file_bytes * kMostDeflate) throw Error(path + " is larger than the file can hold");
+  const double rows = dims.empty() ? 1 : static_cast<double>(dims[0]);
+  room.take(set->get(), dims, H5Tget_size(type.get()), rows, path);
   DataLeaf leaf{name, std::nullopt};
   leaf.rows = dims.empty() ? 1 : static_cast<std::int64_t>(dims[0]);
   for (std::size_t i = 1; i < dims.size(); ++i) leaf.row_shape.push_back(static_cast<std::int64_t>(dims[i]));
@@ -121,10 +122,10 @@ DataLeaf hdf5_leaf(hid_t file, const std::string& path, const std::string& name,
   return leaf;
 }
 
-std::vector<DataLeaf> hdf5_leaves(hid_t file, const std::string& path, double file_bytes, Report& report) {
+std::vector<DataLeaf> hdf5_leaves(hid_t file, const std::string& path, Hdf5Room& room, Report& report) {
   std::vector<DataLeaf> leaves;
   try {
-    collect(file, path, "", 0, file_bytes, leaves, report);
+    collect(file, path, "", 0, room, leaves, report);
   } catch (const Error& e) {
     report.problem(e.what());
   }

@@ -10,6 +10,7 @@
 
 #include "data/arena.h"
 #include "data/hdf5_handle.h"
+#include "data/hdf5_room.h"
 #include "data/inspect/report.h"
 
 namespace hotloop {
@@ -29,11 +30,11 @@ struct DataLeaf {
   const char* dtype_text() const { return dtype ? dtype_name(*dtype) : "other"; }
 };
 
-// The dataset `path` of a file. Error where it lies elsewhere, or is larger than a file of `file_bytes` can hold.
-// `name`: what the leaf is called.
-DataLeaf hdf5_leaf(hid_t file, const std::string& path, const std::string& name, double file_bytes);
+// The dataset `path` of a file. Error where it lies elsewhere, and where the file has no `room` for it. `name`: what
+// the leaf is called.
+DataLeaf hdf5_leaf(hid_t file, const std::string& path, const std::string& name, Hdf5Room& room);
 // Every dataset below group `path`, named from there; those that cannot be opened are problems.
-std::vector<DataLeaf> hdf5_leaves(hid_t file, const std::string& path, double file_bytes, Report& report);
+std::vector<DataLeaf> hdf5_leaves(hid_t file, const std::string& path, Hdf5Room& room, Report& report);
 // A raw file. Error where it has not exactly the size; `may_be_longer`: or more.
 DataLeaf raw_leaf(const std::filesystem::path& path, const std::string& name, DType dtype, std::int64_t rows,
                   std::vector<std::int64_t> row_shape, bool may_be_longer = false);

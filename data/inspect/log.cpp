@@ -74,9 +74,9 @@ class Steps {
       key.rows += static_cast<std::int64_t>(values.size()) / log_.obs_dim();
       key.non_finite += count_non_finite(DType::f32, reinterpret_cast<const std::byte*>(values.data()), values.size());
     };
-    std::vector<float> last(static_cast<std::size_t>(log_.num_worlds() * log_.obs_dim()));
-    log_.read_last_observation(iteration, 0, log_.num_worlds(), last.data());
-    take("last_observation", last);
+    last_.resize(static_cast<std::size_t>(log_.num_worlds() * log_.obs_dim()));
+    log_.read_last_observation(iteration, 0, log_.num_worlds(), last_.data());
+    take("last_observation", last_);
     const LogFinals finals = log_.read_finals(iteration);
     take("final/observation", finals.observation);
     return static_cast<std::int64_t>(finals.row.size());
@@ -116,7 +116,7 @@ class Steps {
   const LogReader& log_;
   Report& report_;
   std::vector<World> worlds_;
-  std::vector<float> reward_;
+  std::vector<float> reward_, last_;
   std::vector<std::uint8_t> terminated_, truncated_;
   std::int64_t ended_ = 0;
 };

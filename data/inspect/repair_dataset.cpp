@@ -313,7 +313,8 @@ Repaired repair_hdf5(const fs::path& path, const fs::path& file, const fs::path&
   if (kind != "d4rl") throw Error(where + ": is HDF5, but no trajectory log, minari, d4rl or robomimic dataset");
   check_file_name(DatasetFormat::d4rl, target.string());
   DatasetRepair repair(DatasetFormat::d4rl, target, info_from_provenance(hdf5_provenance(opened, "/", where), where));
-  const std::int64_t said = hdf5_leaf(opened.file.get(), "actions", "actions", opened.bytes * 1e3).rows;
+  Hdf5Room room(opened.bytes * kMostCut);
+  const std::int64_t said = hdf5_leaf(opened.file.get(), "actions", "actions", room).rows;
   repair.read_rows(
       kD4rl, [&](const std::string& name) { return damaged_leaf(opened, name); }, said);
   return repair.finish(path);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "data/hdf5_read.h"
+#include "data/hdf5_room.h"
 #include "data/hdf5_types.h"
 #include "sim/core/value.h"
 
@@ -44,6 +45,7 @@ LogFile::LogFile(fs::path path, std::vector<std::string>& problems) : path_(std:
   find_keys(problems);
   open_others(problems);
   count_iterations(problems);
+  drop_unstored(problems);
 }
 
 void LogFile::read_info() {
@@ -260,6 +262,35 @@ void LogFile::count_iterations(std::vector<std::string>& problems) {
   problems.push_back(index.where + ": names more iterations than the " + std::to_string(most) +
                      " of which all datasets hold the rows");
   lost_iterations_ = true;
+}
+
+// What claims to hold the rows of all iterations, but of which the file stores too little for that.
+void LogFile::drop_unstored(std::vector<std::string>& problems) {
+  Hdf5Room room(file_bytes_);
+  const auto stored = [&](const Set& set, std::int64_t rows) {
+    try {
+      room.take(set.set.get(), set.dims, H5Tget_size(set.type.get()), static_cast<double>(rows), set.where);
+      return true;
+    } catch (const Error& e) {
+      problems.emplace_back(e.what());
+      return false;
+    }
+  };
+  const auto iterations = static_cast<std::int64_t>(iterations_.size());
+  for (std::size_t i = sets_.size(); i-- > 0;) {
+    if (stored(sets_[i], iterations * info_.num_steps)) continue;
+    sets_.erase(sets_.begin() + static_cast<std::ptrdiff_t>(i));
+    keys_.erase(keys_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  has_last_observation_ = has_last_observation_ && stored(last_observation_, iterations);
+  // whose memory readers ask for before they hear that it cannot be read
+  if (!has_last_observation_ &&
+      static_cast<double>(env_index_.size()) * static_cast<double>(obs_dim_) * 4 > file_bytes_)
+    throw Error(final_observation_.where + " is larger than the file can hold");
+  if (state_bytes_ > 0 && !stored(state_, iterations)) state_bytes_ = 0;
+  const std::int64_t entries = final_end_.empty() ? 0 : final_end_.back();
+  for (const Set* set : {&final_row_, &final_env_, &final_observation_})
+    has_finals_ = has_finals_ && stored(*set, entries);
 }
 
 void LogFile::cut(std::int64_t index) {

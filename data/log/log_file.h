@@ -50,6 +50,7 @@ class LogFile {
   void add_key(const std::string& name, std::vector<std::string>& problems);
   void open_others(std::vector<std::string>& problems);
   void count_iterations(std::vector<std::string>& problems);
+  void drop_unstored(std::vector<std::string>& problems);
   void read_block(const Set& set, const std::vector<hsize_t>& start, const std::vector<hsize_t>& count, hid_t type,
                   void* out) const;
   void check_size(double bytes, const std::string& what) const;

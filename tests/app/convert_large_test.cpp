@@ -1,4 +1,5 @@
-// `hotloop convert` of a log far larger than the memory that it may take.
+// `hotloop convert` of a log far larger than the memory that it may take, beside a plain write of as many bytes:
+// ./hotloop test --slow -R ConvertLarge -V
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -149,8 +150,8 @@ TEST(ConvertLarge, SlowTenGigabytesInHalfAGigabyteOfMemory) {
     const double bytes = bytes_below(out);
     fs::remove_all(out);
     const double plain = seconds_to_write(folder / "plain", bytes);
-    std::printf("%s: %.1f GB in %.1f s, %.0f MB/s, plain bytes in %.1f s; peak memory %ld MB\n", format.c_str(),
-                1e-9 * bytes, seconds, 1e-6 * bytes / seconds, plain, result.peak_kilobytes / 1024);
+    std::printf("%s: %.1f GB in %.1f s, %.0f MB/s; plain bytes %.0f MB/s; peak memory %ld MB\n", format.c_str(),
+                1e-9 * bytes, seconds, 1e-6 * bytes / seconds, 1e-6 * bytes / plain, result.peak_kilobytes / 1024);
     EXPECT_LT(result.peak_kilobytes / 1024, kMostMegabytes);
   }
 }
