@@ -187,5 +187,21 @@ TEST_F(HeadlessTest, BadInputIsOneLine) {
   EXPECT_EQ(refused([&](auto& o) { o.speed = -1; }), "speed -1: must be above 0");
 }
 
+// Shaders that read past the end of an array would draw worlds that are not there, or end the driver.
+TEST_F(HeadlessTest, MoreWorldsThanOpenGlTakesAreRefused) {
+  const TempFolder folder;
+  StillSource source = spider(1);
+  const std::int64_t most = Scene::most_worlds(source.visual());
+  EXPECT_GT(most, 16384);
+  HeadlessOptions options = small(1);
+  options.out = (folder / "frames").string();
+  options.grid.count = most + 1;
+  EXPECT_EQ(error_text([&] { render_headless(source, options); }),
+            "worlds " + std::to_string(most + 1) + ": OpenGL draws at most " + std::to_string(most) +
+                " of this model in one picture here");
+  for (int i = 0; i < 9; ++i) source.model().shapes.insert(source.model().shapes.end(), 100, source.model().shapes[0]);
+  EXPECT_LT(Scene::most_worlds(source.visual()), most / 9);
+}
+
 }  // namespace
 }  // namespace hotloop

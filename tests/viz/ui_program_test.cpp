@@ -50,6 +50,8 @@ TEST_F(UiProgram, RefusesOptionsWithoutEffect) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"CartPole-v1", "--actions", "policy"}, "--actions policy: needs a policy: view a run or a checkpoint"},
       {{"CartPole-v1", "--stochastic"}, "--stochastic: needs a policy: view a run or a checkpoint"},
+      {{"CartPole-v1", "--headless", "--out", "o", "--paused"}, "--paused is for the window, not for --headless"},
+      {{"CartPole-v1", "--headless", "--out", "o", "--no-layout"}, "--no-layout is for the window, not for --headless"},
       {{model, "--task", "Ant-v5"}, "--task: is for policies of CleanRL and Stable-Baselines3"},
   };
   for (const auto& [arguments, message] : cases) {
