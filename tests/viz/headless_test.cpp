@@ -138,8 +138,9 @@ TEST_F(HeadlessTest, AFailingFfmpegIsOneLineAndLeavesNothing) {
   StillSource source = spider(1);
   HeadlessOptions options = small(200);
   options.video = folder / "a.webm";
-  for (const char* script : {"echo first >&2\necho 'Unknown encoder' >&2\nexit 1\n",
-                             "cat >/dev/null\necho 'Unknown encoder' >&2\nexit 1\n"}) {
+  for (const char* script :
+       {"echo first >&2\necho 'Unknown encoder' >&2\nexit 1\n", "cat >/dev/null\necho 'Unknown encoder' >&2\nexit 1\n",
+        "cat >/dev/null\necho 'Unknown encoder' >&2\n"}) {  // a full disk: it says so, and no more
     const FakeFfmpeg fake(script);
     EXPECT_EQ(error_text([&] { render_headless(source, options); }),
               "video '" + options.video + "': ffmpeg failed: Unknown encoder");
