@@ -35,6 +35,9 @@ bool logs_are_readable(const SourceOptions& source) {
 
 void check_headless_flags(const ViewArguments& arguments) {
   if (arguments.headless) {
+    for (const auto& [flag, given] :
+         {std::pair("--paused", arguments.viewer.paused), std::pair("--no-layout", arguments.no_layout)})
+      if (given) throw Error(fmt::format("view: {} is for the window, not for --headless", flag));
     if (arguments.pictures.out.empty() && arguments.pictures.video.empty())
       throw Error("view: --headless needs --out DIR or --video FILE.mp4");
     return;

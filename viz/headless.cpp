@@ -123,6 +123,8 @@ HeadlessReport render_headless(WorldSource& source, const HeadlessOptions& optio
   const HeadlessContext context(info.device.is_cuda() ? info.device.index : -1);
   const VisualModel& model = source.visual();
   const WorldGrid& grid = options.grid;
+  if (const std::int64_t most = Scene::most_worlds(model); grid.count > most)
+    throw Error(fmt::format("worlds {}: OpenGL draws at most {} of this model in one picture here", grid.count, most));
   FrameBuffer frames(model.num_frames(), grid.count, info.device);
   Scene scene(model, options.quality);
   RenderTarget picture(1);

@@ -94,9 +94,10 @@ struct VideoWriter::State {
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     child = -1;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-    std::string text(4096, '\0');
     const off_t size = ::lseek(messages.get(), 0, SEEK_END);
+    // of a disk that is full when the film is closed it only says so, and its status is 0
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && size == 0) return;
+    std::string text(4096, '\0');
     const ssize_t n = ::pread(messages.get(), text.data(), text.size(), std::max<off_t>(0, size - 4096));
     text.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();

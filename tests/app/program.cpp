@@ -96,6 +96,11 @@ Program::~Program() {
   wait_for(child_);
 }
 
+bool Program::ended() const {
+  siginfo_t info = {};
+  return ::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child_;
+}
+
 void Program::signal(int number) const { ::kill(child_, number); }
 
 ProgramResult Program::wait(double timeout_seconds) {

@@ -26,6 +26,8 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   void signal(int number) const;
+  // Whether it has come to its end; wait() then gives its status at once.
+  bool ended() const;
   // Waits for its end; killed after `timeout_seconds`.
   ProgramResult wait(double timeout_seconds = 60);
 

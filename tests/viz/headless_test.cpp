@@ -138,8 +138,9 @@ TEST_F(HeadlessTest, AFailingFfmpegIsOneLineAndLeavesNothing) {
   StillSource source = spider(1);
   HeadlessOptions options = small(200);
   options.video = folder / "a.webm";
-  for (const char* script : {"echo first >&2\necho 'Unknown encoder' >&2\nexit 1\n",
-                             "cat >/dev/null\necho 'Unknown encoder' >&2\nexit 1\n"}) {
+  for (const char* script :
+       {"echo first >&2\necho 'Unknown encoder' >&2\nexit 1\n", "cat >/dev/null\necho 'Unknown encoder' >&2\nexit 1\n",
+        "cat >/dev/null\necho 'Unknown encoder' >&2\n"}) {  // a full disk: it says so, and no more
     const FakeFfmpeg fake(script);
     EXPECT_EQ(error_text([&] { render_headless(source, options); }),
               "video '" + options.video + "': ffmpeg failed: Unknown encoder");
@@ -185,6 +186,22 @@ TEST_F(HeadlessTest, BadInputIsOneLine) {
   EXPECT_EQ(refused([&](auto& o) { o.frames = 0; }), "frames 0: must be at least 1");
   EXPECT_EQ(refused([&](auto& o) { o.width = 0; }), "size 0x48: sides must be 1 to 16384 pixels");
   EXPECT_EQ(refused([&](auto& o) { o.speed = -1; }), "speed -1: must be above 0");
+}
+
+// Shaders that read past the end of an array would draw worlds that are not there, or end the driver.
+TEST_F(HeadlessTest, MoreWorldsThanOpenGlTakesAreRefused) {
+  const TempFolder folder;
+  StillSource source = spider(1);
+  const std::int64_t most = Scene::most_worlds(source.visual());
+  EXPECT_GT(most, 16384);
+  HeadlessOptions options = small(1);
+  options.out = (folder / "frames").string();
+  options.grid.count = most + 1;
+  EXPECT_EQ(error_text([&] { render_headless(source, options); }),
+            "worlds " + std::to_string(most + 1) + ": OpenGL draws at most " + std::to_string(most) +
+                " of this model in one picture here");
+  for (int i = 0; i < 9; ++i) source.model().shapes.insert(source.model().shapes.end(), 100, source.model().shapes[0]);
+  EXPECT_LT(Scene::most_worlds(source.visual()), most / 9);
 }
 
 }  // namespace

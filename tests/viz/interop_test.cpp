@@ -3,9 +3,11 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "tests/viz/stage.h"
 #include "viz/gl/interop.h"
+#include "viz/headless.h"
 
 namespace hotloop {
 namespace {
@@ -75,6 +77,44 @@ TEST(Interop, GpuWithoutItPosesAreCopied) {
   direct.update(*source, 0, 9);
   copied.update(*source, 0, 9);
   EXPECT_EQ(contents(direct), contents(copied));
+}
+
+// What a user sees of worlds on a card, whichever way their poses came: the picture of the same worlds on the CPU. A
+// task of one thread a world, one of a group of lanes a world, and a bare model have kernels of their own.
+void expect_pictures(const std::string& what, const char* device) {
+  SCOPED_TRACE(what);
+  const auto open = [&](const char* where) {
+    std::unique_ptr<WorldSource> source =
+        open_source({.what = what, .worlds = 9, .seed = 3, .device = where, .actions = "zero"});
+    for (int i = 0; i < 2; ++i) source->step();
+    return source;
+  };
+  const std::unique_ptr<WorldSource> there = open(device), here = open("cpu");
+  Shot shot;
+  shot.grid.count = 9;
+  shot.camera = grid_camera(here->visual(), shot.grid);
+  const auto picture = [&](WorldSource& source, const char* way) {
+    Picture drawn = Studio(source, shot.quality, 9).shoot(shot);
+    keep("interop_" + std::filesystem::path(what).stem().string() + "_" + way, drawn);
+    return drawn;
+  };
+  const Picture direct = picture(*there, "direct"), host = picture(*here, "host");
+  {
+    const NoInterop off("1");
+    const Picture copied = picture(*there, "copied");
+    EXPECT_EQ(mean_difference(direct, copied), 0) << "of the same poses, through interop and through the host";
+  }
+  EXPECT_LT(mean_difference(direct, host), 0.05) << "worlds on the card beside the same worlds on the CPU";
+  for (int i = 0; i < 25; ++i) there->step();
+  EXPECT_GT(mean_difference(direct, picture(*there, "later")), 0.05) << "25 steps later they are elsewhere";
+  EXPECT_EQ(take_gl_error(), "");
+}
+
+TEST(Interop, GpuPicturesAreTheCpus) {
+  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
+  const HeadlessContext context(0);
+  for (const char* what : {"CartPole-v1", "Ant-v5", HOTLOOP_SOURCE_DIR "/assets/mjcf/humanoid.xml"})
+    expect_pictures(what, "cuda");
 }
 
 }  // namespace

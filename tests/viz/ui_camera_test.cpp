@@ -46,6 +46,8 @@ TEST_F(UiCamera, ModelsCameraStandsWhereItSays) {
   EXPECT_NEAR(ahead.y, 1, 1e-3);
   EXPECT_EQ(error_text([&] { control.set_fixed("chas"); }),
             "--camera chas: the model has no such camera (did you mean 'chase'?)");
+  EXPECT_EQ(error_text([&] { control.set_fixed("beyond"); }),
+            "--camera beyond: the model has no such camera (it has side, chase)");
 }
 
 TEST_F(UiCamera, TrackingCameraKeepsItsDirection) {

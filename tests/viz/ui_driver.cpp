@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <imgui.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,7 +29,8 @@ Display::Display() {
   }
   ::close(pipe_ends[1]);
   std::string number;
-  for (char c = 0; ::read(pipe_ends[0], &c, 1) == 1 && c != '\n';) number += c;
+  pollfd said = {pipe_ends[0], POLLIN, 0};
+  for (char c = 0; ::poll(&said, 1, 60'000) == 1 && ::read(pipe_ends[0], &c, 1) == 1 && c != '\n';) number += c;
   ::close(pipe_ends[0]);
   if (number.empty()) throw Error("no Xvfb: the tests of the window need it (Debian: apt install xvfb)");
   ::setenv("DISPLAY", (":" + number).c_str(), 1);

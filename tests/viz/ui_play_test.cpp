@@ -8,7 +8,7 @@
 #include "tests/app/program.h"
 #include "tests/temp_folder.h"
 #include "tests/viz/small_training.h"
-#include "tests/viz/ui_driver.h"
+#include "tests/viz/ui_opened.h"
 #include "tests/viz/ui_x11.h"
 #include "viz/png.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kSeconds = 240;  // a busy machine is no failure
+constexpr double kSeconds = 100;  // a busy machine is no failure
 
 class UiPlay : public testing::Test {
  protected:
@@ -47,13 +47,11 @@ TEST_F(UiPlay, FilmsTheFirstEpisode) {
 }
 
 TEST_F(UiPlay, OpensTheWindow) {
-  shared_display();
   ::setenv("XDG_CONFIG_HOME", folder.path().c_str(), 1);
-  Program program({"play", "run", "--episodes", "3", "--device", "cpu", "--view"}, folder.path());
-  const unsigned long window = find_window("CartPole-v1 - hotloop", kSeconds);
-  ASSERT_NE(window, 0u);
-  close_window(window);
-  const ProgramResult result = program.wait(kSeconds);
+  OpenedProgram program({"play", "run", "--episodes", "3", "--device", "cpu", "--view"}, folder.path(),
+                        "CartPole-v1 - hotloop");
+  close_window(program.window());
+  const ProgramResult result = program.end();
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_NE(result.out.find("3 episodes"), std::string::npos) << result.out;
 }

@@ -10,7 +10,7 @@
 #include "tests/app/small_run.h"
 #include "tests/temp_folder.h"
 #include "tests/viz/small_training.h"
-#include "tests/viz/ui_driver.h"
+#include "tests/viz/ui_opened.h"
 #include "tests/viz/ui_x11.h"
 #include "viz/png.h"
 
@@ -19,23 +19,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kSeconds = 120;  // a busy machine is no failure
+constexpr double kSeconds = 100;  // a busy machine is no failure
 
 class UiProgram : public testing::Test {
  protected:
-  UiProgram() {
-    shared_display();
-    ::setenv("XDG_CONFIG_HOME", folder.path().c_str(), 1);  // where layouts go
-  }
+  UiProgram() { ::setenv("XDG_CONFIG_HOME", folder.path().c_str(), 1); }  // where layouts go
 
-  // Its window, once there is one.
   unsigned long open(const std::vector<std::string>& arguments, const char* title) {
-    program.emplace(arguments, folder.path());
-    const unsigned long window = find_window(title, kSeconds);
-    EXPECT_NE(window, 0u) << program->wait(0.1).err;
-    return window;
+    program.emplace(arguments, folder.path(), title);
+    return program->window();
   }
-  ProgramResult end() { return program->wait(kSeconds); }
+  ProgramResult end() { return program->end(); }
   // Pictures that were saved by the key P, waited for.
   fs::path picture(const char* task) {
     for (int i = 0; i < 600; ++i) {
@@ -48,7 +42,7 @@ class UiProgram : public testing::Test {
   }
 
   const TempFolder folder;
-  std::optional<Program> program;
+  std::optional<OpenedProgram> program;
 };
 
 TEST_F(UiProgram, RefusesOptionsWithoutEffect) {
@@ -56,6 +50,8 @@ TEST_F(UiProgram, RefusesOptionsWithoutEffect) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"CartPole-v1", "--actions", "policy"}, "--actions policy: needs a policy: view a run or a checkpoint"},
       {{"CartPole-v1", "--stochastic"}, "--stochastic: needs a policy: view a run or a checkpoint"},
+      {{"CartPole-v1", "--headless", "--out", "o", "--paused"}, "--paused is for the window, not for --headless"},
+      {{"CartPole-v1", "--headless", "--out", "o", "--no-layout"}, "--no-layout is for the window, not for --headless"},
       {{model, "--task", "Ant-v5"}, "--task: is for policies of CleanRL and Stable-Baselines3"},
   };
   for (const auto& [arguments, message] : cases) {

@@ -145,10 +145,11 @@ TEST(UiAnts, APullByTheMouseMovesOneOfThem) {
     user.MouseMoveToPos(torso);
     user.KeyDown(ImGuiMod_Ctrl);
     ui.view().pacer.paused = false;  // else a drag would pose it
-    while (source->position() < 1) user.Yield();
+    // after a failure the engine's Yield() returns at once
+    for (int i = 0; i < 1000 && source->position() < 1; ++i) user.Yield();
     user.MouseDown(ImGuiMouseButton_Right);
     user.MouseMoveToPos(ImVec2(torso.x + 90, torso.y));
-    while (source->position() < 8) user.Yield();
+    for (int i = 0; i < 1000 && source->position() < 8; ++i) user.Yield();
     ui.view().pacer.paused = true;
     user.MouseUp(ImGuiMouseButton_Right);
     user.KeyUp(ImGuiMod_Ctrl);

@@ -63,9 +63,9 @@ void set_dpi(int dpi) {
    reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
 }
 
-unsigned long find_window(const std::string& title, double seconds) {
+unsigned long find_window(const std::string& title, double seconds, const std::function<bool()>& given_up) {
   const Connection x;
-  for (double waited = 0; waited < seconds; waited += 0.05) {
+  for (double waited = 0; waited < seconds && !given_up(); waited += 0.05) {
     ::Window root = 0, parent = 0, *children = nullptr;
     unsigned count = 0;
     XLIB(XQueryTree)(x.display, DefaultRootWindow(x.display), &root, &parent, &children, &count);

@@ -1,5 +1,6 @@
 // A client of the X server beside the viewer's own. Error where there is no Xlib or no server.
 #pragma once
+#include <functional>
 #include <string>
 
 namespace hotloop {
@@ -8,8 +9,8 @@ namespace hotloop {
 void set_dpi(int dpi);
 
 // ---- the window of another process
-// That with this title, once it can be seen; 0: none appeared in time.
-unsigned long find_window(const std::string& title, double seconds);
+// That with this title, once it can be seen; 0: none appeared in time, or before `given_up` said so.
+unsigned long find_window(const std::string& title, double seconds, const std::function<bool()>& given_up);
 // symbol: X's number of a key; of a letter that of its small form in ASCII.
 void press_key(unsigned long window, unsigned long symbol, bool ctrl = false);
 // As the button in the window's frame does.

@@ -59,6 +59,9 @@ class DrawList {
   void draw_opaque() const { draw(0); }
   void draw_transparent() const { draw(1); }
 
+  // Of the lists' memory, for each shape of each world: a number in all lists that it may go to.
+  static constexpr std::int64_t kBytesAShape = 2 * kMeshLevels * sizeof(std::uint32_t);
+
   // As glMultiDrawElementsIndirect reads it.
   struct Command {
     std::uint32_t count, instance_count, first_index;

@@ -227,6 +227,14 @@ const SceneStats& Scene::wait_for_stats() {
   return parts_->stats;
 }
 
+std::int64_t Scene::most_worlds(const VisualModel& model) {
+  GLint64 limit = 0;
+  glGetInteger64v(GL_MAX_SHADER_STORAGE_BLOCK_SIZE, &limit);
+  const std::int64_t poses = model.num_frames() * static_cast<std::int64_t>(sizeof(Frame)),
+                     lists = static_cast<std::int64_t>(model.shapes.size()) * DrawList::kBytesAShape;
+  return std::max<std::int64_t>(1, limit / std::max<std::int64_t>({1, poses, lists}));
+}
+
 Float3 Scene::world_offset(const WorldGrid& grid, const VisualModel& model, std::int64_t world) {
   const auto side = static_cast<std::int64_t>(side_of(grid.count));
   const std::int64_t at = world - grid.first;

@@ -88,6 +88,9 @@ class Scene {
   const SceneStats& stats() const;     // of an earlier frame, or of none yet
   const SceneStats& wait_for_stats();  // of the last one; waits for the GPU
 
+  // How many worlds of the model one picture may hold: OpenGL bounds the arrays that shaders read and write. A context
+  // must be current.
+  static std::int64_t most_worlds(const VisualModel& model);
   // Of world `world` in the picture: add to its coordinates.
   static Float3 world_offset(const WorldGrid& grid, const VisualModel& model, std::int64_t world);
 

@@ -13,9 +13,19 @@
 
 namespace hotloop {
 
+// How far the next rollout has come.
+enum class ReplayStage : std::uint8_t {
+  not_asked,
+  asked,      // the training has not come to where it begins
+  begun,      // the state before it was queued
+  under_way,  // and so were its actions
+};
+const char* replay_stage_text(ReplayStage stage);
+
 class RolloutReplay {
  public:
-  // exec: of the viewer's thread.
+  // exec: of the viewer's thread. Before the training begins: what a step costs is measured here, while nothing else
+  // keeps the device busy.
   RolloutReplay(const TrainConfig& config, const EnvEntry& env, const Exec& exec);
 
   // ---- the training's thread: after an iteration was queued. Waits for nothing.
@@ -32,11 +42,14 @@ class RolloutReplay {
   // What the latest step took and gave; nothing yet where the rollout is at its start.
   const StepBuffers& buffers() const { return buffers_; }
   bool stepped() const { return done_steps_ > 0; }
+  double step_seconds() const { return step_seconds_; }
+  ReplayStage stage() const;
 
  private:
   void ask();
   void take_next();
   void step();
+  void measure_step();
 
   const Exec exec_;
   const std::int64_t num_steps_;
@@ -46,13 +59,12 @@ class RolloutReplay {
   Memory actions_;                  // [num_steps][num_envs] of the rollout that is shown
   std::int64_t first_step_ = -1, done_steps_ = 0;
   double due_ = 0, allowed_ = 0, step_seconds_ = 0;  // [s] of the worlds; of the clock, for steps; of one step
-  bool warm_ = false;                                // a step was taken
 
-  std::mutex mutex_;  // of all below
+  mutable std::mutex mutex_;  // of all below
   Memory next_state_, next_actions_;
   EventHandle arrived_;
-  bool wanted_ = false, under_way_ = false;
-  std::int64_t state_of_ = -1;  // iterations before the state in next_state_; -1: there is none
+  ReplayStage stage_ = ReplayStage::not_asked;
+  std::int64_t state_of_ = 0;  // once begun: iterations before the state in next_state_
 };
 
 }  // namespace hotloop

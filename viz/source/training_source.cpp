@@ -1,5 +1,7 @@
 #include "viz/source/training_source.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 
@@ -86,8 +88,7 @@ void TrainingSource::started(const Run& run) {
 }
 
 void TrainingSource::begin_replay(const Run& run) {
-  // beside a training on a card a replay has not been seen to work: its worlds are shown between iterations
-  if (visual_.num_frames() == 0 || exec_.device.is_cuda()) return;
+  if (visual_.num_frames() == 0) return;
   try {
     auto replay = std::make_unique<RolloutReplay>(run.config, find_environment(run.config.task), exec_);
     const std::lock_guard lock(mutex_);
@@ -169,6 +170,13 @@ void TrainingSource::ended() noexcept {
 RolloutReplay* TrainingSource::replay() const {
   const std::lock_guard lock(mutex_);
   return replay_ && replay_->shows() ? replay_.get() : nullptr;
+}
+
+std::string TrainingSource::replay_text() const {
+  const std::lock_guard lock(mutex_);
+  if (!replay_) return "no rollout is replayed";
+  return fmt::format("next rollout: {}; a step takes {:.3g} ms", replay_stage_text(replay_->stage()),
+                     1e3 * replay_->step_seconds());
 }
 
 void TrainingSource::pass(double seconds) {

@@ -47,6 +47,8 @@ class TrainingSource final : public TrainObserver, public WorldSource {
   std::vector<float> read_tensor(const std::string& key, std::int64_t limit) override;
   // A copy that changes with the next call only.
   const Telemetry* telemetry() override;
+  // How far the next rollout has come, in words.
+  std::string replay_text() const;
 
  private:
   template <class F>

@@ -84,8 +84,15 @@ void CameraControl::set_fixed(const std::string& name) {
   std::vector<std::string> names;
   for (const VisualCamera& own : model_.cameras) names.push_back(own.name);
   const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end())
-    throw Error("--camera " + shown(name) + ": the model has no such camera" + suggestion(name, names));
+  if (found == names.end()) {
+    std::string hint = suggestion(name, names);
+    if (hint.empty()) {
+      std::string all;
+      for (const std::string& known : names) all += (all.empty() ? "" : ", ") + shown(known);
+      hint = names.empty() ? " (it has none)" : " (it has " + all + ")";
+    }
+    throw Error("--camera " + shown(name) + ": the model has no such camera" + hint);
+  }
   set_fixed(static_cast<int>(found - names.begin()));
 }
 

@@ -15,7 +15,9 @@ namespace {
 
 constexpr std::int64_t kMostWorlds = 16384, kFirstSoftware = 64, kFirstHardware = 4096;
 
-std::int64_t room(const View& view) { return std::min(view.source.info().num_worlds, kMostWorlds); }
+std::int64_t room(const View& view) {
+  return std::min({view.source.info().num_worlds, kMostWorlds, Scene::most_worlds(view.source.visual())});
+}
 
 Float3 floats(const glm::vec3& v) { return {v.x, v.y, v.z}; }
 

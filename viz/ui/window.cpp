@@ -33,7 +33,7 @@ std::string glfw_error() {
   const char* display = std::getenv("DISPLAY");
   const std::string found = display && *display ? "DISPLAY=" + shown(display) : std::string("DISPLAY is not set");
   throw Error("no window: " + found + " (" + reason + "); pictures without one: " + program_name() +
-              " view --headless");
+              " view TASK --headless --out DIR");
 }
 
 // What OpenGL the window system offers, for a message: asks for no version.

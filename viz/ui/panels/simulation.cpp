@@ -79,9 +79,7 @@ void draw_simulation(View& view) {
     transport(view);
     speed_slider(view);
   } else {
-    unavailable(
-        "On the CPU the training's latest rollout is shown at its worlds' own pace, on a card its worlds between "
-        "iterations.");
+    unavailable("The training's latest rollout is shown at its worlds' own pace, then the next one.");
     if (ImGui::Button(view.pacer.paused ? "Run###pause" : "Pause###pause")) view.pacer.toggle();
     tip("Whether the picture follows the training (Space)");
     speed_slider(view);
