@@ -150,7 +150,13 @@ double draw_legend(const std::vector<std::string>& names, double width, double t
 
 }  // namespace
 
+constexpr double kMostTick = 1e300;
+
 std::vector<double> ticks(double low, double high, int wanted) {
+  // differences of the largest numbers would be infinite
+  const auto within = [](double v) { return std::isnan(v) ? 0.0 : std::clamp(v, -kMostTick, kMostTick); };
+  low = within(low), high = within(high);
+  if (low > high) low = high = 0;  // of no numbers at all
   if (!(low < high)) {
     const double room = std::max(1.0, 0.1 * std::abs(low));
     low -= room, high += room;

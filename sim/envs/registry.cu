@@ -57,7 +57,7 @@ const EnvEntry& find_environment(const std::string& name) {
     if (e.spec.name == name) return e;
     names.push_back(e.spec.name);
   }
-  throw Error("unknown task '" + name + "'" + suggestion(name, names) + "; see " + program_name() + " list");
+  throw Error("unknown task '" + one_line(name) + "'" + suggestion(name, names) + "; see " + program_name() + " list");
 }
 
 EnvOptions resolve_options(const EnvEntry& entry, const EnvOptions& given) {

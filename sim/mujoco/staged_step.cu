@@ -128,7 +128,7 @@ std::vector<double> StagedStep::read(const Exec& exec, std::int64_t world, const
     }
     return values;
   }
-  throw Error("'" + name + "': no array of a world" + suggestion(name, known));
+  throw Error("'" + one_line(name) + "': no array of a world" + suggestion(name, known));
 }
 
 }  // namespace hotloop

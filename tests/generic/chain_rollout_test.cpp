@@ -1,4 +1,5 @@
-// A rollout in one kernel is, bit by bit, what the same network's passes, the same draws and the worlds' own steps make.
+// A rollout in one kernel is, bit by bit, what the same network's passes, the same draws and the worlds' own steps
+// make.
 #include <gtest/gtest.h>
 
 #include "sim/core/registry.h"

@@ -20,13 +20,14 @@ struct Case {
   bool integers = false;
 };
 
-// widest: of hidden layers.
-inline Case draw_case(std::uint32_t seed, int widest = 90) {
+// widest, layers: of hidden layers; layers 0: drawn. most_inputs: of observations.
+inline Case draw_case(std::uint32_t seed, int widest = 90, int layers = 0, int most_inputs = 40) {
   std::mt19937 random(seed);
   const auto any = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   const auto sizes = [&](int least) {
     std::vector<std::int64_t> list;
-    for (int n = any(least, 4); n > 0; --n) list.push_back(any(0, 4) == 0 ? 16 * any(1, 8) : any(1, widest));
+    for (int n = layers > 0 ? layers : any(least, 4); n > 0; --n)
+      list.push_back(any(0, 4) == 0 ? 16 * any(1, 8) : any(1, widest));
     return list;
   };
   TrainConfig c;
@@ -37,7 +38,7 @@ inline Case draw_case(std::uint32_t seed, int widest = 90) {
   c.action_distribution = any(0, 1) == 0 ? "gaussian" : "squashed_gaussian";
   c.std_type = any(0, 1) == 0 ? "global" : "state";
   EnvSpec env;
-  env.observation.low.assign(static_cast<std::size_t>(any(1, 40)), -1.0f);
+  env.observation.low.assign(static_cast<std::size_t>(any(1, most_inputs)), -1.0f);
   switch (any(0, 2)) {
     case 0:
       env.action = ActionSpace::discrete(any(2, 9));

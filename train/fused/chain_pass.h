@@ -2,44 +2,18 @@
 // back, and keep its activations in registers: what a product leaves there is the next one's left operand. The right
 // ones, weights, are in shared memory from the start, or a warp brings them through a ring.
 #pragma once
-#include "train/fused/activate.h"
+#include "train/fused/chain_activation.h"
 #include "train/fused/chain_places.h"
 #include "train/fused/stage_ring.h"
 #include "train/fused/tile_tensor.h"
 
 namespace hotloop {
 
-// f with the activation as a type: code that all elements pass should not ask for it at each.
-template <class F>
-__device__ __forceinline__ void with_chain_activation(Activation a, const F& f) {
-  switch (a) {
-    case Activation::tanh:
-      return f(std::integral_constant<Activation, Activation::tanh>{});
-    case Activation::relu:
-      return f(std::integral_constant<Activation, Activation::relu>{});
-    default:
-      return f(std::integral_constant<Activation, Activation::elu>{});
-  }
-}
-
-// A pair of what layers make: activations of v0 and v1, and v0 and v1 times the slope at what they had made.
-template <class T, Activation kActivation>
-__device__ __forceinline__ std::uint32_t activate_pair(float v0, float v1) {
-  return T::pack(fast_activate<kActivation, true>(v0), fast_activate<kActivation, true>(v1));
-}
-template <class T, Activation kActivation>
-__device__ __forceinline__ std::uint32_t slope_pair(float v0, float v1, std::uint32_t y) {
-  if constexpr (kActivation == Activation::tanh)
-    return T::multiply(T::pack(v0, v1), T::fma(y ^ 0x80008000u, y, T::kOnes));
-  return T::pack(v0 * fast_slope<kActivation, true>(T::unpack(static_cast<std::uint16_t>(y))),
-                 v1 * fast_slope<kActivation, true>(T::unpack(static_cast<std::uint16_t>(y >> 16))));
-}
-
 template <class T, int kN, bool kRing>
 class ChainBlock {
  public:
   using Places = ChainPlaces<kN, kRing>;
-  static constexpr int kTiles = Places::kTiles, kSteps = kN / 16, kPanels = kN / kPanelColumns;
+  static constexpr int kWidth = kN, kTiles = Places::kTiles, kSteps = kN / 16, kPanels = kN / kPanelColumns;
   static constexpr int kConsumers = 128 * kTiles, kThreads = kConsumers + (kRing ? 128 : 0);
   static constexpr int kTileBytes = kPanels * kPanelBytes;
   using Results = float[kN / 2];       // this thread's of a layer; local to each, so that none outlives its use
@@ -206,47 +180,23 @@ class ChainBlock {
     for (int i = 0; i < kN / 4; ++i) held[i] = *reinterpret_cast<const std::uint32_t*>(at + step_place(i));
   }
 
-  // After the last tile: the sums become the block's part of the gradients, terms the block's part of the loss's.
-  // columns: sums over this thread's rows, index() / 32 * 16 and fifteen more, of column index() % 32 of the scores.
-  __device__ __forceinline__ void write_sums(float* partials, std::int64_t stride, float columns,
-                                             std::int64_t log_std_at, int log_stds) const {
-    float* const to = partials + blockIdx.x / pass_.nets * stride;
-    const LayerSizes &head = net_.layer[net_.layers - 1].size, &first = net_.layer[0].size;
-    tile_barrier();  // scores are not needed any more
-    scores()[index()] = columns;
-    tiles_barrier();
-    const int thread = static_cast<int>(threadIdx.x);
-    if (pass_.own_head)
-      for (int e = thread; e < head.out * kN; e += kConsumers)
-        if (e % kN < head.in) to[head.weight_at(e / kN) + e % kN] = of_slots(head_sums() + e);
-    if (thread < 32) {
-      float sum = 0.0f;
-      for (int t = 0; t < kTiles; ++t)
-        for (int k = 0; k < 4; ++k) sum += of_slot(scores(), t)[32 * k + thread];
-      if (pass_.own_head && thread < head.out) to[head.bias_at(thread)] = sum;
-      const int k = thread - net_.actor - 1;
-      if (net_.actor > 0 && k >= 0 && k < log_stds) to[log_std_at + k] = sum;
-    }
-    if (!pass_.own_first) return;
-    for (int e = thread; e < (first.in + 1) * kN; e += kConsumers) {
-      const int i = e / kN, o = e % kN;
-      if (o < first.out) to[i < first.in ? first.weight_at(o) + i : first.bias_at(o)] = of_slots(first_sums() + e);
-    }
-  }
-  // The block's sum of all rows' terms, in one thread.
-  __device__ __forceinline__ LossTerms sum_of_terms() const {
-    LossTerms sum;
-    for (int t = 0; t < kTiles; ++t)
-      for (int r = 0; r < kTileRows; r += 32) sum = sum + of_slot(terms(), t)[r];
-    return sum;
-  }
-
   __device__ __forceinline__ LossTerms* terms() const {  // a row's
     return reinterpret_cast<LossTerms*>(own(pass_.memory.terms));
   }
   __device__ __forceinline__ float* scores() const {  // [rows, score_stride]
     return reinterpret_cast<float*>(terms() + kTileRows);
   }
+  // [outputs, kN], and [inputs and one more, kN]: the last row is the biases'
+  __device__ __forceinline__ float* head_sums() const { return reinterpret_cast<float*>(own(pass_.memory.head_sums)); }
+  __device__ __forceinline__ float* first_sums() const {
+    return reinterpret_cast<float*>(own(pass_.memory.first_sums));
+  }
+  // What another slot has at the place where this one has p.
+  template <class P>
+  __device__ __forceinline__ P* of_slot(P* p, int other) const {
+    return reinterpret_cast<P*>(reinterpret_cast<std::byte*>(p) + (other - slot_) * pass_.memory.slot_bytes);
+  }
+  __device__ __forceinline__ const ChainPass& pass() const { return pass_; }
   __device__ __forceinline__ const ChainNet& net() const { return net_; }
   __device__ __forceinline__ int outputs() const { return outputs_; }
 
@@ -264,24 +214,8 @@ class ChainBlock {
   // A place of this thread's tile; the barriers of weights.
   __device__ __forceinline__ std::byte* own(int at) const { return memory_ + slot_at_ + at; }
   __device__ __forceinline__ unsigned barriers() const { return weights_ + pass_.memory.barriers; }
-  // [outputs, kN], and [inputs and one more, kN]: the last row is the biases'
-  __device__ __forceinline__ float* head_sums() const { return reinterpret_cast<float*>(own(pass_.memory.head_sums)); }
-  __device__ __forceinline__ float* first_sums() const {
-    return reinterpret_cast<float*>(own(pass_.memory.first_sums));
-  }
   // Panels of a layer whose gradient is added up here.
   __device__ __forceinline__ unsigned staged() const { return weights_ + slot_at_ + pass_.memory.staged; }
-  // What another slot has at the place where this one has p.
-  template <class P>
-  __device__ __forceinline__ P* of_slot(P* p, int other) const {
-    return reinterpret_cast<P*>(reinterpret_cast<std::byte*>(p) + (other - slot_) * pass_.memory.slot_bytes);
-  }
-  __device__ __forceinline__ float of_slots(float* p) const {
-    float sum = 0.0f;
-#pragma unroll
-    for (int t = 0; t < kTiles; ++t) sum += *of_slot(p, t);
-    return sum;
-  }
   // The tile's operands, sixteen columns each: gradients by the heads' outputs, then inputs.
   __device__ __forceinline__ unsigned right(int sixteen) const {
     return weights_ + slot_at_ + sixteen * Places::kRightBytes;

@@ -1,6 +1,6 @@
 // A minibatch's way through a chain and back, with PPO's loss of each row where the row is.
 #pragma once
-#include "train/fused/chain_pass.h"
+#include "train/fused/chain_sums.h"
 
 namespace hotloop {
 
@@ -57,8 +57,8 @@ struct ChainTrainOp {
       block.template backward<true>(held, tile);
     });
     if (has_loss_row()) add_terms(block.terms()[loss_row()]);
-    block.write_sums(train.partials, train.partial_stride, columns, train.log_std_at, log_std ? train.head.dim : 0);
-    if (threadIdx.x == 0) train.terms[blockIdx.x] = block.sum_of_terms();
+    write_sums(block, train.partials, train.partial_stride, columns, train.log_std_at, log_std ? train.head.dim : 0);
+    if (threadIdx.x == 0) train.terms[blockIdx.x] = sum_of_terms(block);
   }
   // Of sixteen rows of a column of the scores.
   __device__ __forceinline__ float sum_of_rows(const Block& block, int columns) const {
