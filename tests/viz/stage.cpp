@@ -32,7 +32,9 @@ Picture Canvas::read() const {
 }
 
 Studio::Studio(WorldSource& source, const SceneQuality& quality, std::int64_t max_worlds)
-    : source_(source), frames_(source.visual().num_frames(), max_worlds, source.info().device), scene_(source.visual(), quality) {}
+    : source_(source),
+      frames_(source.visual().num_frames(), max_worlds, source.info().device),
+      scene_(source.visual(), quality) {}
 
 Picture Studio::shoot(const Shot& shot) {
   frames_.update(source_, shot.grid.first, shot.grid.count);
