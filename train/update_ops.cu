@@ -219,10 +219,6 @@ void sum_loss_terms(const Exec& exec, std::int64_t n, const LossTerms* terms, Lo
   tree_sum(exec, n, PartialSum<LossTerms>{terms}, scratch, out);
 }
 
-void sum_columns(const Exec& exec, std::int64_t rows, std::int64_t cols, const float* x, float* scratch, float* out) {
-  column_sum(exec, rows, cols, RowsTerm<float>{x, cols}, scratch, out);
-}
-
 template <class Real>
 Adam<Real>::Adam(Device device, std::int64_t num_parameters)
     : n_(num_parameters),

@@ -108,9 +108,8 @@ struct PpoStep {
   const float* gradients = nullptr;
   float *parameters = nullptr, *moment1 = nullptr, *moment2 = nullptr;
 };
-// *out = sum of terms [n]; out[c] = sum over rows of x [rows, cols]. For scratch see loss_scratch and bias_scratch.
+// *out = sum of terms [n]. For scratch see loss_scratch.
 void sum_loss_terms(const Exec& exec, std::int64_t n, const LossTerms* terms, LossTerms* scratch, LossTerms* out);
-void sum_columns(const Exec& exec, std::int64_t rows, std::int64_t cols, const float* x, float* scratch, float* out);
 
 // Adam (Kingma & Ba 2015, bias-corrected as in PyTorch) over flat buffers, with gradient clipping by norm.
 template <class Real>

@@ -45,8 +45,6 @@ class ChainBlock {
     __syncthreads();
   }
 
-  // Which of the block's tiles this thread works at.
-  __device__ __forceinline__ int slot() const { return slot_; }
   __device__ __forceinline__ static int index() { return static_cast<int>(threadIdx.x) % 128; }  // in its tile
   __device__ __forceinline__ static bool brings() { return kRing && threadIdx.x >= kConsumers; }
   __device__ __forceinline__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
@@ -483,7 +481,8 @@ class ChainBlock {
 
   const ChainPass& pass_;
   const ChainNet& net_;
-  const int slot_, outputs_, tiles_;
+  const int slot_;  // which of the block's tiles this thread works at
+  const int outputs_, tiles_;
   const int slot_at_;  // where the tile's own place begins
   void* const kept_inputs_;
   const unsigned weights_;  // where shared memory begins
