@@ -59,9 +59,12 @@ void add_metadata_options(CLI::App* command, RecordArguments& arguments) {
                    "Minari's id, NAMESPACE/NAME-vN (default from task and algorithm)")
       ->type_name("ID");
   command->add_option("--description", options.description, "what the dataset says of itself")->type_name("TEXT");
-  command->add_option("--author", options.authors, "an author; may be repeated")->type_name("NAME");
+  command->add_option("--author", options.authors, "an author; may be repeated")
+      ->type_name("NAME")
+      ->allow_extra_args(false);  // what follows the name is the run
   command->add_option("--author-email", options.author_emails, "an author's address; may be repeated")
-      ->type_name("MAIL");
+      ->type_name("MAIL")
+      ->allow_extra_args(false);
   command->add_option("--ref-min-score", arguments.ref_min_score, "return of a random policy, for normalised scores")
       ->type_name("X");
   command->add_option("--ref-max-score", arguments.ref_max_score, "return of an expert, for normalised scores")

@@ -23,6 +23,16 @@ Words random(const std::string& format, const std::string& output, const Words& 
   return words;
 }
 
+TEST(Option, AnAuthorIsOneNameAndTheRunMayFollow) {
+  const TempFolder folder;
+  const ProgramResult result =
+      run_program({"record", "--author", "A", "--author", "B", "--author-email", "a@b", "CartPole-v1", "--random",
+                   "--format", "d4rl", "-o", "x.h5", "--episodes", "1", "--quiet"},
+                  folder.path(), kLimit);
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_TRUE(std::filesystem::exists(folder / "x.h5"));
+}
+
 TEST(Option, OfRecordNoneIsIgnoredOrChanged) {
   const TempFolder folder;
   for (const char* format : {"tensordict", "minari"})
